@@ -1,0 +1,59 @@
+"""Watch Spark Structured Streaming queries live in a notebook.
+
+The public names are loaded when they are first used: ``import jupyter_streamwatch`` imports neither
+pyspark, bokeh, IPython nor pandas.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.history import History as History
+    from jupyter_streamwatch.progress import Progress as Progress
+    from jupyter_streamwatch.progress import parse as parse
+    from jupyter_streamwatch.recording import Recording as Recording
+    from jupyter_streamwatch.watcher import Watch as Watch
+    from jupyter_streamwatch.watcher import watch as watch
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "History": "history",
+    "Progress": "progress",
+    "Recording": "recording",
+    "Watch": "watcher",
+    "parse": "progress",
+    "watch": "watcher",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the names of _HOMES are strings
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register ``%streamwatch`` and ``%%streamwatch`` (``%load_ext jupyter_streamwatch``)."""
+    from jupyter_streamwatch import magic
+
+    magic.load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Remove the magic and stop watching (``%unload_ext jupyter_streamwatch``)."""
+    from jupyter_streamwatch import magic
+
+    magic.unload(shell)
