@@ -1,0 +1,94 @@
+# make demo [HEADLESS=1]   JupyterLab on the live demo (HEADLESS=1: without a screen; leaves build/demo/)
+# make test                everything that continuous integration runs
+# make lint | unit | spark | browser | oldest | wheel    its parts
+# make bench               what the monitor costs, as ratios
+
+SHELL := /bin/bash
+PYTHON ?= python3
+SPARK ?= 4.3.0
+OLDEST_SPARK ?= 3.5.9
+
+BIN := .venv/bin
+OLDEST := .venv-oldest/bin
+PYTEST := $(BIN)/python -m pytest -q
+STATIC := jupyter_streamwatch/static/widget.js
+SOURCES := $(shell find labextension/src labextension/style -type f 2>/dev/null) labextension/package.json labextension/build.mjs
+
+export PYTHONDONTWRITEBYTECODE := 1
+export SPARK_LOCAL_IP := 127.0.0.1
+
+.PHONY: demo test lint unit spark connect ipython browser oldest wheel bench clean
+
+test: lint unit spark connect ipython browser oldest wheel
+	@echo "All parts passed."
+
+# --- environments ---------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed (PYTHON=/path/to/python3 make ...)."; exit 1; }
+	$(PYTHON) -m venv .venv || { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install -q uv
+
+.venv/.ready: pyproject.toml | $(BIN)/python
+	scripts/system.sh java
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --python $(BIN)/python -e ".[connect,demo,lint,test]" "pyspark[connect]==$(SPARK)"
+	@touch $@
+
+# The oldest Spark, and the lowest version of every dependency that pyproject.toml promises to work with.
+.venv-oldest/.ready: pyproject.toml .venv/.ready
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --python $(OLDEST)/python --resolution lowest-direct \
+	  -e ".[oldest]" "pyspark==$(OLDEST_SPARK)"
+	@touch $@
+
+labextension/node_modules/.ready: labextension/package.json
+	scripts/system.sh node npm
+	cd labextension && npm install --no-save --silent
+	@touch $@
+
+$(STATIC): $(SOURCES) labextension/node_modules/.ready
+	cd labextension && npm run --silent build
+	@touch $@
+
+# --- checks ---------------------------------------------------------------------------------------------------
+
+lint: .venv/.ready labextension/node_modules/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	cd labextension && npm run --silent check
+
+unit: .venv/.ready $(STATIC)
+	$(PYTEST) tests/unit
+	cd labextension && npm test --silent
+
+spark: .venv/.ready $(STATIC)
+	$(PYTEST) tests/spark
+
+connect: .venv/.ready $(STATIC)
+	$(PYTEST) tests/connect
+
+ipython: .venv/.ready $(STATIC)
+	$(PYTEST) tests/ipython
+
+browser: .venv/.ready $(STATIC)
+	scripts/system.sh chromium
+	$(PYTEST) tests/browser
+
+oldest: .venv-oldest/.ready $(STATIC)
+	$(OLDEST)/python -m pytest -q -m oldest tests/unit tests/spark
+
+wheel: .venv/.ready $(STATIC)
+	$(PYTEST) tests/wheel
+
+bench: .venv/.ready $(STATIC)
+	@for bench in tests/benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+# --- the demo -------------------------------------------------------------------------------------------------
+
+demo: .venv/.ready $(STATIC)
+	$(if $(HEADLESS),scripts/system.sh chromium)
+	$(BIN)/python scripts/demo.py $(if $(HEADLESS),--headless)
+
+clean:
+	rm -rf .venv .venv-oldest build dist labextension/node_modules jupyter_streamwatch/static
