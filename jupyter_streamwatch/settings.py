@@ -17,7 +17,8 @@ class StreamWatch(SingletonConfigurable):
         config=True
     )
     batches_kept = Int(
-        10_000, help="Batches of a query that are kept in full; older ones are thinned to min, max and mean (at least 100)."
+        10_000,
+        help="Batches of a query that are kept in full; older ones are thinned to min, max and mean (at least 100).",
     ).tag(config=True)
     theme = Enum(
         ("auto", "light", "dark"), "auto", help="Colours of the dashboard; auto follows the notebook's theme."

@@ -1,0 +1,149 @@
+"""``%streamwatch`` and ``%%streamwatch``: arguments and dispatch only.
+
+What a command does lives in :mod:`jupyter_streamwatch.watcher`; a person's mistake is answered in one sentence.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.watcher import Watch, watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMANDS = ("diagnose", "load", "record", "report", "stop")
+
+
+@magics_class
+class StreamWatchMagics(Magics):
+    """The magics of jupyter-streamwatch."""
+
+    @magic_arguments()
+    @argument(
+        "words",
+        nargs="*",
+        metavar="QUERY | COMMAND",
+        help="the name or id of a query, or a command with its arguments; nothing: all queries",
+    )
+    @needs_local_scope
+    @line_cell_magic("streamwatch")
+    def streamwatch(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
+        r"""Watch Spark Structured Streaming queries in this notebook.
+
+        ::
+
+          %streamwatch                        the live dashboard of all queries
+          %streamwatch orders                 ... of the query with this name (or id, or the start of an id)
+          %streamwatch diagnose [QUERY]       what is wrong, why, and what to paste, as text
+          %streamwatch report FILE [QUERY]    write FILE; .html, .md or .json says which kind
+          %streamwatch record FILE            from now on append every event to FILE (JSON lines)
+          %streamwatch load FILE              show what a recording, an event log, a log or pasted progress holds
+          %streamwatch stop                   stop watching (never a query) and leave the last state as a picture
+
+          %%streamwatch                       run the cell and watch the queries that it starts: live until they
+          ...                                 end, then the last state stays as a picture
+
+        Settings: ``%config StreamWatch``.
+        """
+        del local_ns  # asked for so that names of the calling scope stay reachable in the cell
+        words = self._words(line)
+        try:
+            if cell is not None:
+                return self._cell(words, cell)
+            if words and words[0] in COMMANDS:
+                command: Callable[[list[str]], Any] = getattr(self, f"_{words[0]}")
+                return command(words[1:])
+            return self._dashboard(words)
+        except KeyError as error:
+            raise UsageError(str(error.args[0])) from None
+        except (OSError, RuntimeError, ValueError) as error:
+            raise UsageError(str(error)) from None
+
+    def _words(self, line: str) -> list[str]:
+        try:
+            parsed = parse_argstring(self.streamwatch, line)
+        except ValueError as error:  # shlex: no closing quotation
+            raise UsageError(f"%streamwatch: {error}. Quote a name with spaces: %streamwatch 'my query'") from None
+        return [shlex.split(word)[0] if word[:1] in "'\"" else word for word in parsed.words]
+
+    def _dashboard(self, words: list[str]) -> Any:
+        name = _at_most_one(words, "%streamwatch [QUERY]")
+        return watch().dashboard(name)
+
+    def _diagnose(self, words: list[str]) -> None:
+        name = _at_most_one(words, "%streamwatch diagnose [QUERY]")
+        found = watch().diagnose(name)
+        diagnoses = found.values() if name is None else [found]
+        print("\n\n".join(str(diagnosis) for diagnosis in diagnoses) or "No streaming query yet.")  # noqa: T201
+
+    def _report(self, words: list[str]) -> Any:
+        if not words:
+            raise UsageError("%streamwatch report FILE [QUERY]: name the file to write, for example report.html")
+        name = _at_most_one(words[1:], "%streamwatch report FILE [QUERY]")
+        return _current().report(words[0], name)
+
+    def _record(self, words: list[str]) -> None:
+        if len(words) != 1:
+            raise UsageError("%streamwatch record FILE: name one file, for example run.jsonl")
+        watch(record=words[0])
+
+    def _load(self, words: list[str]) -> Any:
+        if len(words) != 1:
+            raise UsageError("%streamwatch load FILE: name one file")
+        from jupyter_streamwatch.formats import load
+        from jupyter_streamwatch.report.static import static
+
+        recording = load(words[0])
+        return static([recording.queries[id] for id in recording.queries])
+
+    def _stop(self, words: list[str]) -> Any:
+        if words:
+            raise UsageError("%streamwatch stop takes no argument: it stops watching, never a query")
+        active = Watch.current()
+        if active is None:
+            raise UsageError("Nothing is watched. %streamwatch starts it.")
+        return active.stop()
+
+    def _cell(self, words: list[str], cell: str) -> None:
+        """Run ``cell``; show what it starts until that has ended, then leave the static picture."""
+        if words:
+            raise UsageError("%%streamwatch takes no argument: it shows the queries that the cell starts")
+        from jupyter_streamwatch.cell import run_and_show
+
+        run_and_show(self.shell, cell)
+
+
+def _current() -> Watch:
+    return Watch.current() or watch()
+
+
+def _at_most_one(words: list[str], usage: str) -> str | None:
+    if len(words) > 1:
+        raise UsageError(f"{usage}: one query at most, not {len(words)}. Quote a name with spaces.")
+    return words[0] if words else None
+
+
+def load(shell: Any) -> None:
+    """Register the magics and the settings with an IPython shell; called again it changes nothing."""
+    shell.register_magics(StreamWatchMagics)
+    settings = StreamWatch.instance(parent=shell)
+    if settings not in shell.configurables:
+        shell.configurables.append(settings)
+
+
+def unload(shell: Any) -> None:
+    """Stop watching and remove the magics and the settings from an IPython shell."""
+    active = Watch.current()
+    if active is not None:
+        active.stop()
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("streamwatch", None)
+    shell.configurables[:] = [c for c in shell.configurables if not isinstance(c, StreamWatch)]
+    StreamWatch.clear_instance()
