@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope
+from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from jupyter_streamwatch.settings import StreamWatch
@@ -32,9 +32,8 @@ class StreamWatchMagics(Magics):
         metavar="QUERY | COMMAND",
         help="the name or id of a query, or a command with its arguments; nothing: all queries",
     )
-    @needs_local_scope
     @line_cell_magic("streamwatch")
-    def streamwatch(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
+    def streamwatch(self, line: str, cell: str | None = None) -> Any:
         r"""Watch Spark Structured Streaming queries in this notebook.
 
         ::
@@ -52,7 +51,6 @@ class StreamWatchMagics(Magics):
 
         Settings: ``%config StreamWatch``.
         """
-        del local_ns  # asked for so that names of the calling scope stay reachable in the cell
         words = self._words(line)
         try:
             if cell is not None:
