@@ -1,0 +1,143 @@
+"""The one line of text under a query, its error in full, and the batch that runs right now."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from jupyter_streamwatch.format import clean, clock, duration, middle, when
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis import Diagnosis
+    from jupyter_streamwatch.history import History, Run
+
+MOMENT = 1_000.0  # ms; a batch that runs for less is no news, unless its usual time is shorter still
+NOTE_LENGTH = 200  # characters; the whole text is in the details or in the hint
+DETAILS_LENGTH = 20_000  # characters of an error; a stack trace beyond this says nothing more
+_TODAY = 12 * 3_600_000  # ms; a time of day alone is clear within half a day
+
+_WRAPPER = re.compile(r"^.*?terminated with exception:\s*", re.DOTALL)
+_JAVA_CLASS = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
+_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?::.*)?$")
+
+
+class SessionLike(Protocol):
+    """What a line needs of a session."""
+
+    @property
+    def state(self) -> str:
+        """``live``, ``stopped`` or ``gone``."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """One line of text; ``at`` is the epoch ms of a time in it, for pages that show the reader's zone."""
+
+    text: str
+    level: str
+    code: str | None = None
+    at: float | None = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """The batch that runs now; ``fraction`` of its tasks that are done, where they are known."""
+
+    text: str
+    fraction: float | None
+
+
+def note(history: History, diagnosis: Diagnosis, now: float | None) -> Note | None:
+    """Return what there is to say under the line, or None when nothing is."""
+    verdict = diagnosis.verdict
+    run = history.runs[-1] if history.runs else None
+    top = diagnosis.hints[0] if diagnosis.hints else None
+    if verdict == "failed" and run is not None:
+        return Note(error_line(run), "critical", top.code if top else None)
+    if verdict == "starting":
+        return Note(_starting(history, run, now), "info")
+    if verdict == "running" and history.trigger is not None and history.trigger.kind == "continuous":
+        return Note("Spark reports no progress in this mode", "info", top.code if top else None)
+    if verdict == "idle" and (top is None or top.severity == "info"):
+        return _idle(history, now)
+    return Note(middle(clean(top.title), NOTE_LENGTH), top.severity, top.code) if top else None
+
+
+def error_line(run: Run) -> str:
+    """Return the error class and the line of the error that says what happened.
+
+    Spark wraps the error of a batch in its own ("Query [id = ...] terminated with exception: ..."), and the error
+    of a user's Python function in a job failure; what went wrong stands in the last line of Python's traceback.
+    """
+    text = _WRAPPER.sub("", run.exception or "").strip()
+    line = next((clean(one) for one in text.splitlines() if one.strip()), "")
+    if "Traceback (most recent call last)" in text:
+        after = text.split("Traceback (most recent call last)", 1)[1].splitlines()
+        line = next((clean(one) for one in after if _PYTHON_ERROR.match(one)), line)
+    line = _JAVA_CLASS.sub("", line) or line or "The query ended with an exception"
+    named = run.errorClass and not line.startswith(f"[{run.errorClass}]")
+    return middle(f"{run.errorClass}: {line}" if named else line, NOTE_LENGTH)
+
+
+def details(history: History) -> str | None:
+    """Return the full text of the latest run's error, or None; bounded."""
+    text = history.runs[-1].exception if history.runs else None
+    return middle(text, DETAILS_LENGTH) if text else None
+
+
+def running(history: History, usual: float | None, now: float) -> Running | None:
+    """Describe the running batch once it takes longer than a moment or than usual; None before and without one."""
+    batch = history.running
+    if batch is None or not history.runs or history.runs[-1].state != "active" or _finished(history):
+        return None
+    so_far = None if batch.started is None else max(now - batch.started, 0.0)
+    if so_far is None or so_far <= min(MOMENT, usual if usual is not None else MOMENT):
+        return None
+    which = "running batch" if batch.batchId is None else f"running batch {batch.batchId}"
+    parts = []
+    fraction = None
+    if batch.tasksTotal and batch.tasksDone is not None:
+        parts.append(f"{batch.tasksDone} of {batch.tasksTotal} tasks")
+        fraction = min(batch.tasksDone / batch.tasksTotal, 1.0)
+    if batch.tasksFailed:
+        parts.append(f"{batch.tasksFailed} failed")
+    parts.append(f"{duration(so_far)} so far" + (f", usually {duration(usual)}" if usual is not None else ""))
+    return Running(f"{which}: {' · '.join(parts)}", fraction)
+
+
+def _finished(history: History) -> bool:
+    """Whether the last event already tells of the batch that the probe saw running."""
+    last, batch = history.last, history.running
+    if last is None or batch is None or batch.batchId is None or last.batchId is None or last.runId != batch.runId:
+        return False
+    return last.batchId >= batch.batchId
+
+
+def _starting(history: History, run: Run | None, now: float | None) -> str:
+    says = clean(history.status.message) if history.status else ""
+    parts = [middle(says, NOTE_LENGTH) if says else "No batch yet"]
+    if now is not None and run is not None and run.started is not None:
+        parts.append(f"{duration(max(now - run.started, 0.0))} since the start")
+    return " · ".join(parts)
+
+
+def _idle(history: History, now: float | None) -> Note:
+    at = _last_data(history)
+    if at is None:
+        return Note("No new data", "info")
+    near = now is not None and abs(now - at) < _TODAY
+    return Note(f"No new data since {clock(at) if near else when(at)}", "info", at=at)
+
+
+def _last_data(history: History) -> float | None:
+    """Return when the last batch with rows ended, in epoch ms; else when Spark first said that it idles."""
+    batches = history.batches
+    kinds = batches.get("kind", ())
+    for row in range(len(kinds) - 1, -1, -1):
+        if kinds[row] == "data":
+            start, took = batches.numbers("timestamp")[row], batches.numbers("batchDuration")[row]
+            if start == start:  # noqa: PLR0124 - not NaN
+                return float(start + took) if took == took else float(start)  # noqa: PLR0124
+            break
+    return history.idleSince

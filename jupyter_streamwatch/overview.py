@@ -1,0 +1,274 @@
+"""The overview: one line a query, the same words in the widget, the report and the static picture.
+
+A line is made of one History and its Diagnosis; every number is the one of Spark's last event, shortened, with
+the exact value in its tip. What is not known is ``n/a``, with the reason in the tip. Texts are cleaned and
+redacted here, once, because every view may end on a disk (a notebook keeps what a widget shows).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jupyter_streamwatch import facts, notes
+from jupyter_streamwatch.diagnosis import LEVELS, diagnose
+from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, iso, middle, number, rate
+from jupyter_streamwatch.progress import epoch_ms
+from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_streamwatch.diagnosis import Diagnosis
+    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.notes import Note, Running, SessionLike
+    from jupyter_streamwatch.progress import Progress
+
+NAME_LENGTH = 40  # characters of a name in a line; the whole name is in its tip
+SPARK_POINTS = 30  # batches in the small rate chart
+ENDED = frozenset({"finished", "stopped"})  # a failed query stays in sight until it is started again
+SHAPES = {"ok": "disc", "info": "half", "warning": "triangle", "critical": "square", "muted": "ring"}
+GLYPHS = {"disc": "●", "half": "◐", "triangle": "▲", "square": "■", "ring": "○"}
+
+_LEVEL_ORDER = ("critical", "warning", "info", "ok", "muted")
+_VERDICT_ORDER = (
+    *("failed", "stuck", "falling-behind", "at-capacity", "catching-up", "starting", "idle"),
+    *("running", "unknown", "keeping-up"),
+)
+_EPOCH_AGE = (
+    2 * 86_400_000
+)  # ms; a watermark further from the batch's time than this is shown as a date (replayed data)
+
+
+@dataclass(frozen=True)
+class State:
+    """The verdict as a word, with the level that colours it and the shape beside it."""
+
+    verdict: str
+    label: str
+    level: str
+    shape: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rows a second of the last batch, in Spark's words, and the processed rates of recent batches."""
+
+    input: str
+    processed: str
+    tip: str
+    spark: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The last batch: its time against the trigger interval, else against the usual time of this run."""
+
+    id: str
+    duration: str
+    of: str | None
+    basis: str | None
+    ratio: float | None
+    tip: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """A text with its exact value or the reason why it is unknown; ``trend`` only where one is known."""
+
+    text: str
+    tip: str
+    trend: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one query shows at a glance. ``facts`` are (label, value, tip or None); ``hints`` as in the Diagnosis."""
+
+    id: str
+    name: str
+    fullName: str
+    state: State
+    ended: bool
+    rates: Rates
+    batch: Batch
+    watermark: Value
+    backlog: Value
+    note: Note | None
+    details: str | None
+    running: Running | None
+    facts: tuple[tuple[str, str, str | None], ...]
+    hints: tuple[dict[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the line as JSON-ready data, every text redacted."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+
+def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = None, now: float | None = None) -> Line:
+    """Make the line of one query.
+
+    Args:
+        history: The query's history (a snapshot, so that the parts agree).
+        diagnosis: What was found in it.
+        session: State of the Spark session; None for a recording.
+        now: Epoch ms, for what is still going on; None for a recording.
+    """
+    last = history.last
+    usual = usual_duration(history)
+    name = clean(history.name or "") or f"query {history.id[:8]}"
+    level = LEVELS[diagnosis.verdict]
+    live = now is not None and (session is None or session.state == "live")
+    return Line(
+        id=history.id,
+        name=middle(name, NAME_LENGTH),
+        fullName=name,
+        state=State(diagnosis.verdict, diagnosis.label, level, SHAPES[level], diagnosis.reason),
+        ended=diagnosis.verdict in ENDED,
+        rates=_rates(history, last),
+        batch=_batch(history, last),
+        watermark=_watermark(history, last),
+        backlog=_backlog(last, diagnosis),
+        note=notes.note(history, diagnosis, now),
+        details=notes.details(history),
+        running=notes.running(history, usual, now) if live and now is not None else None,
+        facts=facts.rows(history),
+        hints=tuple(hint.to_dict() for hint in diagnosis.hints),
+    )
+
+
+def lines(histories: Iterable[History], session: SessionLike | None = None, now: float | None = None) -> list[Line]:
+    """Make the lines of several queries, the worst first, ended ones last (the newest end first)."""
+    made = []
+    for history in histories:
+        snapshot = history.snapshot()
+        made.append((snapshot, line(snapshot, diagnose(snapshot, now=now), session, now)))
+    made.sort(key=_rank)
+    return [one for _, one in made]
+
+
+def usual_duration(history: History, *, before_last: bool = False) -> float | None:
+    """Return the median ms of the latest run's recent data batches; None below three of them.
+
+    The first batch of a run is left out: it starts cold and often takes all that waited. ``before_last`` leaves
+    out the last batch too, for comparing it with the others.
+    """
+    batches = history.batches
+    rows = batches.rows
+    if not rows:
+        return None
+    recent = slice(max(rows - 100, 0), rows - 1 if before_last else rows)  # recent: what is usual may change over days
+    run = batches.runIndex
+    same = (run[recent] == run[-1]) & (batches["kind"][recent] == "data")
+    if rows <= 100 or run[rows - 101] != run[-1]:
+        first = int(np.argmax(run == run[-1])) - recent.start
+        if 0 <= first < len(same):
+            same[first] = False
+    times = batches.numbers("batchDuration")[recent][same]
+    times = times[np.isfinite(times)]
+    return float(np.median(times)) if len(times) >= 3 else None
+
+
+def _rates(history: History, last: Progress | None) -> Rates:
+    recent = history.batches.numbers("processedRowsPerSecond")[-SPARK_POINTS:]
+    spark = tuple(None if np.isnan(x) else float(x) for x in recent)
+    if last is None:
+        return Rates(UNKNOWN, UNKNOWN, "No batch has been reported yet.", spark)
+    arriving = last.inputRowsPerSecond
+    parts = [
+        f"Batch {_id(last)}: input {exact(arriving)} rows/s, processed {exact(last.processedRowsPerSecond)} rows/s"
+    ]
+    parts.append(f"{exact(last.numInputRows)} rows")
+    tip = ", ".join(parts) + "."
+    if not arriving and last.numInputRows:
+        arriving = None  # rows came, so a rate of 0 is no measurement: Spark has no earlier trigger to compare with
+        tip += " Spark gives no input rate for the first batch of a run."
+    return Rates(rate(arriving), rate(last.processedRowsPerSecond), tip, spark)
+
+
+def _batch(history: History, last: Progress | None) -> Batch:
+    if last is None:
+        return Batch(UNKNOWN, UNKNOWN, None, None, None, "No batch has been reported yet.")
+    took = last.batchDuration
+    trigger = history.trigger
+    basis, against = "interval", trigger.interval_ms if trigger and trigger.kind == "processingTime" else None
+    if not against:
+        basis, against = "usual", usual_duration(history, before_last=True)
+    tip = f"Batch {_id(last)}, started {last.timestamp or UNKNOWN}, "
+    tip += "without a duration in its progress." if took is None else f"took {exact(took)} ms."
+    if not against:
+        return Batch(_id(last), duration(took), None, None, None, tip + " Too few batches to say what is usual.")
+    if basis == "interval":
+        tip += (
+            f" The trigger interval is {exact(against)} ms{facts.ORIGINS.get(trigger.origin if trigger else '', '')}."
+        )
+    else:
+        tip += f" Without a trigger interval: the median of the run's recent batches is {exact(against)} ms."
+    return Batch(_id(last), duration(took), duration(against), basis, took / against if took is not None else None, tip)
+
+
+def _watermark(history: History, last: Progress | None) -> Value:
+    text = last.eventTime.get("watermark") if last else None
+    at = epoch_ms(text) if text else None
+    if last is None:
+        return Value(UNKNOWN, "No batch has been reported yet.")
+    if at is None:
+        if history.facts.watermarks == () or not last.eventTime:
+            return Value("none", "The query defines no watermark.")
+        return Value(UNKNOWN, "The progress carries no watermark.")
+    if at <= 0:
+        return Value("unset", "No event time has moved the watermark yet (Spark reports 1970-01-01).")
+    started = last.start_ms
+    newest = last.eventTime.get("max")
+    tip = f"Watermark {text} in batch {_id(last)}, which started {last.timestamp or UNKNOWN}."
+    if newest:
+        tip += f" Newest event time of the batch: {newest}."
+    if started is None or abs(at - started) > _EPOCH_AGE:
+        return Value(iso(at)[:16].replace("T", " "), tip)
+    return Value(duration(at - started), tip)
+
+
+def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
+    if last is None:
+        return Value(UNKNOWN, "No batch has been reported yet.")
+    if last.backlog is None:
+        silent = [facts.source_name(source.description) for source in last.sources if source.backlog is None]
+        who = ", ".join(middle(name, NAME_LENGTH) for name in silent[:3]) or "The source"
+        more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
+        return Value(UNKNOWN, f"{who}{more} does not report how many rows wait.")
+    grows = any(hint.code == "backlog-growing" for hint in diagnosis.hints)
+    trend = "grows" if grows else "shrinks" if diagnosis.verdict == "catching-up" else None
+    return Value(number(last.backlog), f"{exact(last.backlog)} rows waited after batch {_id(last)}.", trend)
+
+
+def _id(progress: Progress) -> str:
+    return UNKNOWN if progress.batchId is None else str(progress.batchId)
+
+
+def _rank(made: tuple[History, Line]) -> tuple[bool, int, int, float]:
+    history, one = made
+    level = _LEVEL_ORDER.index(one.state.level)
+    verdict = _VERDICT_ORDER.index(one.state.verdict) if one.state.verdict in _VERDICT_ORDER else len(_VERDICT_ORDER)
+    ended = (history.runs[-1].ended or 0.0) if one.ended and history.runs else 0.0
+    return one.ended, 0 if one.ended else level, 0 if one.ended else verdict, -ended
+
+
+def _plain(value: Any) -> Any:
+    """Turn tuples into lists and redact every text."""
+    if isinstance(value, str):
+        return _redacted(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+@lru_cache(maxsize=4096)  # most texts of a line are the same in the next one
+def _redacted(text: str) -> str:
+    return redact(text)
