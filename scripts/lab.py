@@ -47,6 +47,7 @@ def jupyter(folder: Path, home: Path, log: Path, app: str = "jupyterlab") -> Ite
         sys.executable, "-m", app, "--no-browser", "--allow-root",
         "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder}", "--LabApp.news_url=",
+        "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]  # fmt: skip
     environment = os.environ | {
