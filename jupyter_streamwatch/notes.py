@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from jupyter_streamwatch.format import clean, clock, duration, middle, when
 
@@ -133,11 +136,10 @@ def _idle(history: History, now: float | None) -> Note:
 def _last_data(history: History) -> float | None:
     """Return when the last batch with rows ended, in epoch ms; else when Spark first said that it idles."""
     batches = history.batches
-    kinds = batches.get("kind", ())
-    for row in range(len(kinds) - 1, -1, -1):
-        if kinds[row] == "data":
-            start, took = batches.numbers("timestamp")[row], batches.numbers("batchDuration")[row]
-            if start == start:  # noqa: PLR0124 - not NaN
-                return float(start + took) if took == took else float(start)  # noqa: PLR0124
-            break
-    return history.idleSince
+    of_data = np.flatnonzero(batches.isData)
+    if not len(of_data):
+        return history.idleSince
+    start, took = (float(batches.numbers(name)[of_data[-1]]) for name in ("timestamp", "batchDuration"))
+    if math.isnan(start):
+        return history.idleSince
+    return start if math.isnan(took) else start + took

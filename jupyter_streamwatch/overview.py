@@ -7,13 +7,14 @@ redacted here, once, because every view may end on a disk (a notebook keeps what
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch import facts, notes
+from jupyter_streamwatch import factsheet, notes
 from jupyter_streamwatch.diagnosis import LEVELS, diagnose
 from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, iso, middle, number, rate
 from jupyter_streamwatch.progress import epoch_ms
@@ -106,8 +107,8 @@ class Line:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line as JSON-ready data, every text redacted."""
-        plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        data: dict[str, Any] = plain(asdict(self))
+        return data
 
 
 def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = None, now: float | None = None) -> Line:
@@ -137,19 +138,26 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
         note=notes.note(history, diagnosis, now),
         details=notes.details(history),
         running=notes.running(history, usual, now) if live and now is not None else None,
-        facts=facts.rows(history),
+        facts=factsheet.rows(history),
         hints=tuple(hint.to_dict() for hint in diagnosis.hints),
     )
 
 
 def lines(histories: Iterable[History], session: SessionLike | None = None, now: float | None = None) -> list[Line]:
     """Make the lines of several queries, the worst first, ended ones last (the newest end first)."""
+    return [one for _, _, one in ranked(histories, session, now)]
+
+
+def ranked(
+    histories: Iterable[History], session: SessionLike | None = None, now: float | None = None
+) -> list[tuple[History, Diagnosis, Line]]:
+    """Do as :func:`lines`, with the snapshot and the diagnosis that each line was made of."""
     made = []
     for history in histories:
         snapshot = history.snapshot()
-        made.append((snapshot, line(snapshot, diagnose(snapshot, now=now), session, now)))
-    made.sort(key=_rank)
-    return [one for _, one in made]
+        diagnosis = diagnose(snapshot, now=now)
+        made.append((snapshot, diagnosis, line(snapshot, diagnosis, session, now)))
+    return sorted(made, key=_rank)
 
 
 def usual_duration(history: History, *, before_last: bool = False) -> float | None:
@@ -164,7 +172,7 @@ def usual_duration(history: History, *, before_last: bool = False) -> float | No
         return None
     recent = slice(max(rows - 100, 0), rows - 1 if before_last else rows)  # recent: what is usual may change over days
     run = batches.runIndex
-    same = (run[recent] == run[-1]) & (batches["kind"][recent] == "data")
+    same = (run[recent] == run[-1]) & batches.isData[recent]
     if rows <= 100 or run[rows - 101] != run[-1]:
         first = int(np.argmax(run == run[-1])) - recent.start
         if 0 <= first < len(same):
@@ -204,9 +212,8 @@ def _batch(history: History, last: Progress | None) -> Batch:
     if not against:
         return Batch(_id(last), duration(took), None, None, None, tip + " Too few batches to say what is usual.")
     if basis == "interval":
-        tip += (
-            f" The trigger interval is {exact(against)} ms{facts.ORIGINS.get(trigger.origin if trigger else '', '')}."
-        )
+        origin = factsheet.ORIGINS.get(trigger.origin if trigger else "", "")
+        tip += f" The trigger interval is {exact(against)} ms{origin}."
     else:
         tip += f" Without a trigger interval: the median of the run's recent batches is {exact(against)} ms."
     return Batch(_id(last), duration(took), duration(against), basis, took / against if took is not None else None, tip)
@@ -237,7 +244,7 @@ def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
     if last is None:
         return Value(UNKNOWN, "No batch has been reported yet.")
     if last.backlog is None:
-        silent = [facts.source_name(source.description) for source in last.sources if source.backlog is None]
+        silent = [factsheet.source_name(source.description) for source in last.sources if source.backlog is None]
         who = ", ".join(middle(name, NAME_LENGTH) for name in silent[:3]) or "The source"
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         return Value(UNKNOWN, f"{who}{more} does not report how many rows wait.")
@@ -250,22 +257,22 @@ def _id(progress: Progress) -> str:
     return UNKNOWN if progress.batchId is None else str(progress.batchId)
 
 
-def _rank(made: tuple[History, Line]) -> tuple[bool, int, int, float]:
-    history, one = made
+def _rank(made: tuple[History, Diagnosis, Line]) -> tuple[bool, int, int, float]:
+    history, _, one = made
     level = _LEVEL_ORDER.index(one.state.level)
     verdict = _VERDICT_ORDER.index(one.state.verdict) if one.state.verdict in _VERDICT_ORDER else len(_VERDICT_ORDER)
     ended = (history.runs[-1].ended or 0.0) if one.ended and history.runs else 0.0
     return one.ended, 0 if one.ended else level, 0 if one.ended else verdict, -ended
 
 
-def _plain(value: Any) -> Any:
-    """Turn tuples into lists and redact every text."""
+def plain(value: Any) -> Any:
+    """Make data JSON-ready: tuples become lists, and every text is redacted."""
     if isinstance(value, str):
         return _redacted(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 

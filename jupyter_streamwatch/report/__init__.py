@@ -1,0 +1,67 @@
+"""Reports: one file with everything that is known of the queries, as HTML, Markdown or JSON.
+
+Every name, message and path from outside is redacted when the content is taken, and escaped by the writer of each
+format. The same content, still and small, is what a saved notebook keeps (:mod:`.static`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.format import size
+from jupyter_streamwatch.report.content import take
+from jupyter_streamwatch.report.static import Static
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.notes import SessionLike
+    from jupyter_streamwatch.recording import Recording
+
+SUFFIXES = (".html", ".md", ".json")
+
+
+def write(
+    path: str | os.PathLike[str],
+    what: Recording | History | Mapping[str, History] | Iterable[History],
+    query: Any = None,
+    *,
+    session: SessionLike | None = None,
+    now: float | None = None,
+) -> Static:
+    """Write a report and return what shows the same, small, in a notebook.
+
+    Args:
+        path: Where; its suffix is the format: ``.html``, ``.md`` or ``.json``.
+        what: A recording, one history, or several.
+        query: Only this query: an id, a unique prefix of one, a name, or an object with an ``id``.
+        session: State of the Spark session, when there is one.
+        now: Epoch ms, when queries may still run; without it verdicts are as of the last record.
+
+    Raises:
+        ValueError: When the suffix is none of the three.
+        KeyError: When there is no such query.
+    """
+    target = Path(path).expanduser()
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"A report ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, not in {target.name!r}.")
+    content = take(what, query, session=session, now=now)
+    if suffix == ".html":
+        from jupyter_streamwatch.report import html
+
+        text = html.write(content)
+    elif suffix == ".md":
+        from jupyter_streamwatch.report import markdown
+
+        text = markdown.write(content)
+    else:
+        from jupyter_streamwatch.report import as_json
+
+        text = as_json.write(content)
+    data = text.encode("utf-8", "replace")
+    target.write_bytes(data)
+    return Static(content, f"Report written to {target} ({size(len(data))}).")

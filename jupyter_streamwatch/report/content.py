@@ -1,0 +1,90 @@
+"""What a report says, taken once: every format writes the same content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch import overview
+from jupyter_streamwatch.format import clean
+from jupyter_streamwatch.history import History
+from jupyter_streamwatch.progress import epoch_ms
+from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_streamwatch.notes import SessionLike
+
+PROBLEMS = 20  # sentences about what could not be read; the rest is counted
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query of a report: its line (redacted, JSON-ready), its diagnosis as data, and its history."""
+
+    line: dict[str, Any]
+    diagnosis: dict[str, Any]
+    history: History
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that a report shows. ``taken`` is epoch ms, ``session`` what is known of the Spark session."""
+
+    taken: float
+    environment: dict[str, str]
+    session: str
+    live: str
+    queries: tuple[Query, ...]
+    problems: tuple[str, ...]
+
+
+def take(
+    what: Recording | History | Mapping[str, History] | Iterable[History],
+    query: Any = None,
+    *,
+    session: SessionLike | None = None,
+    now: float | None = None,
+) -> Content:
+    """Collect what a report says.
+
+    Args:
+        what: A recording, one history, or several.
+        query: Id, prefix of an id, name, or object with an ``id``: only this query. KeyError when there is none.
+        session: State of the Spark session, when there is one.
+        now: Epoch ms, when queries may still run; verdicts are as of the last record otherwise.
+    """
+    recording = what if isinstance(what, Recording) else Recording(_histories(what))
+    chosen = [recording.queries[query]] if query is not None else list(recording.queries.values())
+    ranked = overview.ranked(chosen, session, now)
+    taken = now if now is not None else _taken(recording)
+    problems = [clean(redact(str(skipped.reason))) for skipped in recording.skipped]
+    if len(problems) > PROBLEMS:
+        problems[PROBLEMS:] = [f"{len(problems) - PROBLEMS} more parts were not understood."]
+    return Content(
+        taken=taken,
+        environment={clean(str(key)): clean(redact(str(value))) for key, value in recording.environment.items()},
+        session=clean(redact(getattr(session, "text", "") or "")),
+        live=session.state if session is not None else "stopped",
+        queries=tuple(
+            Query(line.to_dict(), overview.plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
+        ),
+        problems=tuple(problems),
+    )
+
+
+def _histories(what: History | Mapping[str, History] | Iterable[History]) -> list[History]:
+    if isinstance(what, History):
+        return [what]
+    return list(what.values()) if isinstance(what, Mapping) else list(what)
+
+
+def _taken(recording: Recording) -> float:
+    taken = recording.taken
+    if isinstance(taken, str):
+        taken = epoch_ms(taken)
+    return taken if taken is not None else datetime.now(timezone.utc).timestamp() * 1000

@@ -1,0 +1,131 @@
+"""The report as one HTML file that needs nothing else: no network, no kernel, and no script to be read.
+
+With scripts, the dashboard of the widget runs on top, from the same TypeScript and the installed BokehJS. The page's
+own policy lets it load nothing, and run only the scripts that were written here: their hashes stand in the head, so
+that a text which slipped through the escaping could still not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch import overview
+from jupyter_streamwatch.format import clean, iso
+from jupyter_streamwatch.report import page
+from jupyter_streamwatch.report.elements import Html, el
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from jupyter_streamwatch.report.content import Content
+
+VIEWS = 30  # queries whose charts can be looked at; all have their line, facts and batches
+CHART_ROWS = 600  # rows of a query's charts, fewer when there are many queries
+_FEW = 5
+
+_PACKAGE = "jupyter_streamwatch"
+_NO_SCRIPT = "This report was made without the interactive charts: the front end of the package is not built."
+
+
+def write(content: Content) -> str:
+    """Write the content as one HTML document."""
+    interactive = _interactive(content)
+    scripts = interactive[1:] if interactive else []
+    title = "Streaming report"
+    if len(content.queries) == 1:
+        title = f"{title}: {content.queries[0].line['name']}"
+    remark = _NO_SCRIPT if not interactive and content.queries else ""
+    head = [
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="generator", content="jupyter-streamwatch"),
+        el("title", clean(title)),
+        _style(_text(resources.files(_PACKAGE) / "report" / "page.css") or ""),
+    ]
+    styles = _text(_static("widget.css")) if interactive else None
+    if styles:
+        head.insert(-1, _style(styles))
+    data = [_data(interactive[0])] if interactive else []
+    body = el("body", page.body(content, remark), *data, *(_script(text) for text in scripts))
+    return f"<!doctype html>\n{el('html', el('head', *head), body, lang='en')}\n"
+
+
+def _interactive(content: Content) -> list[Any] | None:
+    """Return the data and the scripts of the interactive part; None when there is none to run."""
+    report = _text(_static("report.js"))
+    if report is None or not content.queries:
+        return None
+    bokeh = _text(resources.files("bokeh") / "server" / "static" / "js" / "bokeh.min.js")
+    return None if bokeh is None else [_snapshot(content), bokeh, report]
+
+
+def _snapshot(content: Content) -> dict[str, Any]:
+    """Make the same snapshot that a widget is given, with the charts of every query."""
+    from jupyter_streamwatch import charts
+
+    rows = CHART_ROWS if len(content.queries) <= _FEW else CHART_ROWS // 3
+    views = {}
+    for query in content.queries[:VIEWS]:
+        made = charts.build(query.history)
+        embedded = charts.embed(made) if made.charts else None
+        views[query.history.id] = {"charts": embedded, "data": charts.data(query.history, rows) if embedded else None}
+    first = content.queries[0].history.id
+    return {
+        "n": 0,
+        "taken": iso(content.taken),
+        "session": {"state": "stopped", "text": content.session},
+        "lines": [query.line for query in content.queries],
+        "selected": first,
+        **views[first],
+        "views": overview.plain(views),
+    }
+
+
+def _policy(scripts: list[str]) -> str:
+    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts) or "'none'"
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(_closed(script).encode()).digest()).decode("ascii")
+
+
+def _script(text: str) -> Html:
+    return Html(f"<script>{_closed(text)}</script>")
+
+
+def _closed(script: str) -> str:
+    """Keep a script from ending its element early: both texts are only ever inside strings or patterns of it."""
+    return re.sub(r"<(?=/script|!--)", r"\\x3C", script, flags=re.IGNORECASE)
+
+
+def _style(text: str) -> Html:
+    return Html(f"<style>{re.sub('</(?=style)', '<' + chr(92) * 2 + '/', text, flags=re.IGNORECASE)}</style>")
+
+
+def _data(snapshot: dict[str, Any]) -> Html:
+    text = json.dumps(snapshot, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Html(f'<script type="application/json" id="streamwatch-data">{text}</script>')
+
+
+def _static(file: str) -> Traversable:
+    return resources.files(_PACKAGE) / "static" / file
+
+
+def _text(file: Traversable) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        return None

@@ -1,0 +1,287 @@
+"""The readable part of the HTML report: everything that it says without any script."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.format import UNKNOWN, clean, exact, when
+from jupyter_streamwatch.report import words
+from jupyter_streamwatch.report.elements import Html, el, join, name
+from jupyter_streamwatch.report.static import NOTHING
+from jupyter_streamwatch.report.table import MOST, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.report.content import Content, Query
+
+MOST_ROWS = 10_000  # rows of all tables of batches together: a report of 100 queries must still open quickly
+LEAST_ROWS = 20  # rows of a query's table, however many queries there are
+PICTURES = 20  # queries with a drawn picture of their charts
+PICTURE_WIDTH = 1_000  # pixels
+
+_OVERVIEW = ("State", "Query", "Input", "Processed", "", "Batch", "Batch time", "", "Watermark", "Backlog")
+_TICK = 0.6  # where the interval stands in the bar of the batch time, as in the dashboard
+_WIDTH, _HEIGHT = 60, 16  # of the small rate chart
+_LINKS = ("https://", "http://")
+
+
+def body(content: Content, remark: str) -> Html:
+    """Make the page's content; ``remark`` is a line below the head, or empty."""
+    queries = content.queries
+    most = max(min(MOST, MOST_ROWS // max(len(queries), 1)), LEAST_ROWS)
+    return el(
+        "main",
+        _head(content, remark),
+        el("div", id="streamwatch"),
+        _overview(content) if queries else el("p", NOTHING, class_="swr-nothing"),
+        *(_query(query, at, most) for at, query in enumerate(queries)),
+        _environment(content),
+        class_="swr-page",
+    )
+
+
+def shape(level: str) -> Html:
+    """The shape of a level; the word beside it says what it means."""
+    return el("span", words.glyph(level), class_="swr-shape", data_level=level, aria_hidden="true")
+
+
+def _head(content: Content, remark: str) -> Html:
+    names = [query.line["name"] for query in content.queries]
+    title = "Streaming report" if len(names) != 1 else join("Streaming report: ", name(names[0]))
+    parts = [f"Taken {when(content.taken)}"]
+    parts.extend(part for part in (content.session, _brief(content.environment)) if part)
+    return el(
+        "header",
+        el("h1", title),
+        el("p", name(" · ".join(parts)), class_="swr-sub"),
+        el("p", remark, class_="swr-sub") if remark else None,
+    )
+
+
+def _brief(environment: dict[str, str]) -> str:
+    wanted = {key: value for key, value in environment.items() if key.lower() in {"spark", "python", "java", "master"}}
+    return " · ".join(f"{key} {value}" for key, value in wanted.items())
+
+
+def _overview(content: Content) -> Html:
+    head = el("tr", *(el("th", heading, scope="col") for heading in _OVERVIEW))
+    rows = [row for at, query in enumerate(content.queries) for row in _line(query.line, at)]
+    return el(
+        "section",
+        el("table", el("thead", head), *rows, class_="swr-overview"),
+        class_="swr-still",
+        aria_label="Overview",
+    )
+
+
+def _line(line: dict[str, Any], at: int) -> list[Html]:
+    state, batch, rates, backlog = line["state"], line["batch"], line["rates"], line["backlog"]
+    of = el("span", f" of {batch['of']}", class_="swr-weak") if batch["of"] else None
+    trend = el("span", f", {backlog['trend']}", class_="swr-weak") if backlog["trend"] else None
+    numbers = el(
+        "tr",
+        el("th", shape(state["level"]), " ", state["label"], scope="row", title=state["reason"], class_="swr-state"),
+        el("td", el("a", name(line["name"]), href=f"#query-{at}"), title=line["fullName"], class_="swr-name"),
+        _number("input", rates["input"], title=rates["tip"]),
+        _number("processed", rates["processed"], title=rates["tip"]),
+        el("td", _sparkline(rates["spark"]), class_="swr-graph"),
+        _number("batch", batch["id"], title=batch["tip"]),
+        _number("took", join(batch["duration"], of), title=batch["tip"]),
+        el("td", _bar(batch["ratio"], batch["basis"]), title=batch["tip"], class_="swr-graph"),
+        _number("watermark", line["watermark"]["text"], title=line["watermark"]["tip"]),
+        _number("backlog", join(backlog["text"], trend), title=backlog["tip"]),
+    )
+    notes = [
+        el("tr", el("td"), el("td", name(below["text"]), colspan=9), class_="swr-note", data_level=below.get("level"))
+        for below in (line["note"], line["running"])
+        if below
+    ]
+    return [el("tbody", numbers, *notes, class_="swr-ended" if line["ended"] else None)]
+
+
+def _number(label: str, text: str, **attributes: str) -> Html:
+    return el("td", el("span", f"{label} ", class_="swr-label"), text, class_="swr-number", **attributes)
+
+
+def _sparkline(rates: list[float | None]) -> Html | None:
+    known = [rate for rate in rates if rate is not None]
+    top = max(known, default=0.0)
+    if not top:
+        return None
+    width = _WIDTH / 30
+    bars = [
+        el(
+            "rect",
+            x=round((at + 30 - len(rates)) * width, 1),
+            y=round(_HEIGHT - max(_HEIGHT * rate / top, 0.5), 1),
+            width=round(width * 0.75, 1),
+            height=round(max(_HEIGHT * rate / top, 0.5), 1),
+        )
+        for at, rate in enumerate(rates)
+        if rate is not None
+    ]
+    return el("svg", *bars, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", class_="swr-spark", aria_hidden="true")
+
+
+def _bar(ratio: float | None, basis: str | None) -> Html | None:
+    if ratio is None:
+        return None
+    share = min(ratio * _TICK, 1.0)
+    return el(
+        "span",
+        el("i", class_="swr-fill", style=f"width:{min(share, _TICK):.1%}"),
+        el("i", class_="swr-over", style=f"left:{_TICK:.1%};width:{max(share - _TICK, 0):.1%}"),
+        el("i", class_="swr-tick", style=f"left:{_TICK:.1%}"),
+        class_="swr-bar",
+        data_basis=basis,
+        aria_hidden="true",
+    )
+
+
+def _query(query: Query, at: int, most: int) -> Html:
+    line, state = query.line, query.line["state"]
+    hints = [_hint(hint) for hint in line["hints"]]
+    details = line["details"]
+    return el(
+        "article",
+        el("h2", name(line["fullName"]), el("span", shape(state["level"]), " ", state["label"], class_="swr-state")),
+        el("p", state["reason"], class_="swr-reason"),
+        el("div", *hints, class_="swr-hints swr-still") if hints else el("p", words.WELL, class_="swr-still swr-weak"),
+        el("details", el("summary", "Error in full"), el("pre", details), class_="swr-error") if details else None,
+        _picture(query.history, line["name"]) if at < PICTURES else None,
+        el("div", _facts(query), _runs(query.history), class_="swr-columns"),
+        _batches(query.history, most),
+        id=f"query-{at}",
+        class_="swr-query",
+    )
+
+
+def _hint(hint: dict[str, Any]) -> Html:
+    evidence = [el("li", words.evidence(one)) for one in hint["evidence"]]
+    link = hint["link"] if str(hint["link"] or "").startswith(_LINKS) else None
+    effect = words.effect(hint)
+    return el(
+        "section",
+        el("h3", shape(hint["severity"]), " ", hint["title"]),
+        el("ul", *evidence, class_="swr-evidence") if evidence else None,
+        el("p", hint["cause"]) if hint["cause"] else None,
+        el("p", hint["fix"]) if hint["fix"] else None,
+        el("pre", hint["code_fix"]) if hint["code_fix"] else None,
+        el("p", effect) if effect else None,
+        el(
+            "p",
+            el("code", hint["code"]),
+            el("a", link, href=link, rel="noreferrer") if link else None,
+            class_="swr-weak",
+        ),
+        class_="swr-hint",
+        data_level=hint["severity"],
+    )
+
+
+def _picture(history: History, title: str) -> Html | None:
+    if not history.batches.rows:
+        return None
+    from jupyter_streamwatch.charts import picture
+
+    light, dark = (_embedded(picture.png(history, width=PICTURE_WIDTH, dark=dark)) for dark in (False, True))
+    return el(
+        "picture",
+        el("source", srcset=dark, media="screen and (prefers-color-scheme: dark)"),
+        el(
+            "img", src=light, alt=f"Charts of {clean(title)}: the table of batches has the numbers", width=PICTURE_WIDTH
+        ),
+        class_="swr-picture swr-still",
+    )
+
+
+def _embedded(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+
+
+def _facts(query: Query) -> Html:
+    rows = [
+        join(el("dt", label), el("dd", name(value), title=tip, class_="swr-weak" if value == UNKNOWN else None))
+        for label, value, tip in query.line["facts"]
+    ]
+    rows.extend(join(el("dt", label), el("dd", value)) for label, value in words.capacity(query.diagnosis["capacity"]))
+    return el("section", el("h3", "Facts"), el("dl", *rows))
+
+
+def _runs(history: History) -> Html:
+    head = el("tr", *(el("th", heading, scope="col") for heading in ("Run", "State", "Started", "Ended", "Batches")))
+    rows = [
+        el(
+            "tr",
+            el("td", str(number)),
+            el("td", "replaced" if run.restartedBy else run.state),
+            el("td", when(run.started)),
+            el("td", "" if run.state == "active" else when(run.ended)),
+            el("td", words.span(run.firstBatch, run.lastBatch), class_="swr-number"),
+            title=f"Run id {run.runId}",
+        )
+        for number, run in enumerate(history.runs, 1)
+    ]
+    return el("section", el("h3", "Runs"), _scrolling(el("table", el("thead", head), el("tbody", *rows))))
+
+
+def _batches(history: History, most: int) -> Html | None:
+    made = table(history, most)
+    if not made.rows:
+        return None
+    head = el(
+        "tr",
+        *(
+            el("th", column.heading, scope="col", title=column.name, class_="swr-number" if column.numeric else None)
+            for column in made.columns
+        ),
+    )
+    rows: list[Html] = []
+    for row in range(made.rows):
+        if row and made.runs[row] != made.runs[row - 1]:
+            rows.append(_mark(f"run {made.runs[row - 1]} starts", len(made.columns)))
+        cells = (
+            el(
+                "td",
+                column.cells[row],
+                class_="swr-number" if column.numeric else None,
+                title=column.tips[row] if column.tips and column.tips[row] != column.cells[row] else None,
+            )
+            for column in made.columns
+        )
+        rows.append(el("tr", *cells, class_=f"swr-{made.kinds[row]}" if made.kinds[row] == "no-data" else None))
+    count = f"{exact(made.rows)} newest first"
+    count += f"; {exact(made.left_out)} earlier ones are not listed" if made.left_out else ""
+    return el(
+        "details",
+        el("summary", "Batches", el("span", f" {count}", class_="swr-weak")),
+        _scrolling(el("table", el("thead", head), el("tbody", *rows))),
+        class_="swr-batches",
+    )
+
+
+def _mark(text: str, columns: int) -> Html:
+    return el("tr", el("th", f"↑ {text}", colspan=columns), class_="swr-mark")
+
+
+def _environment(content: Content) -> Html | None:
+    rows: Iterable[Html] = [
+        join(el("dt", key), el("dd", name(value))) for key, value in sorted(content.environment.items())
+    ]
+    problems = [el("li", problem) for problem in content.problems]
+    if not (content.environment or problems):
+        return None
+    return el(
+        "section",
+        el("h2", "Environment") if content.environment else None,
+        el("dl", *rows) if content.environment else None,
+        join(el("h2", "Not understood"), el("ul", *problems)) if problems else None,
+        class_="swr-environment",
+    )
+
+
+def _scrolling(inner: Html) -> Html:
+    return el("div", inner, class_="swr-scroll", tabindex=0, role="region", aria_label="Table, scrolls sideways")
