@@ -1,124 +1,89 @@
-"""What a query is: trigger, output mode, sink, sources, checkpoint and the like, as rows for people."""
+"""What is known of a query beside its progress: facts of its latest run, the running batch, Spark's own status."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
-from jupyter_streamwatch.format import UNKNOWN, clean, duration, middle, when
-from jupyter_streamwatch.probe import names
-
-if TYPE_CHECKING:
-    from jupyter_streamwatch.history import Facts, History
-    from jupyter_streamwatch.progress import Trigger
-
-VALUE_LENGTH = 80  # characters of a value in a row; the whole one is in its tip
-SHOWN = 4  # sources and operators named in a row; the others are counted
-ORIGINS = {"stated": ", as stated", "asked": ", as Spark says", "inferred": ", inferred from when batches start"}
-
-Row = tuple[str, str, "str | None"]
+from jupyter_streamwatch.trigger import Trigger
 
 
-def rows(history: History) -> tuple[Row, ...]:
-    """Return (label, value, tip or None) of everything known about the query; unknown is n/a with the reason."""
-    facts = history.facts
-    last = history.last or history.record
-    sources = facts.sources or (tuple(source_name(s.description) for s in last.sources) if last else ())
-    operators = facts.stateful
-    if operators is None and last is not None:
-        operators = tuple(operator.operatorName or UNKNOWN for operator in last.stateOperators)
-    sink = facts.sink or (sink_name(last.sink.description) if last and last.sink else None)
-    made = [
-        _trigger(history.trigger, facts),
-        _row(facts, "Output mode", "outputMode", facts.outputMode),
-        _row(facts, "Sink", "sink", sink),
-        _row(facts, "Sources", "sources", _joined(sources) if sources else None),
-        _checkpoint(facts),
-        _row(facts, "Watermark", "watermarks", _watermarks(facts)),
-        _row(facts, "Stateful operators", "stateful", None if operators is None else _joined(operators) or "none"),
-        _runs(history),
-        _row(facts, "Spark", "sparkVersion", _spark(facts)),
-    ]
-    if facts.rateLimit:
-        limits = ", ".join(f"{name} {value}" for name, value in facts.rateLimit)
-        made.insert(4, _row(facts, "Rate limit", "rateLimit", limits))
-    return tuple(made)
+@dataclass(frozen=True)
+class Facts:
+    """What was learned of a query's latest run; None is unknown.
+
+    Attributes:
+        mode: How the session reaches Spark.
+        sparkVersion: Spark's version.
+        trigger: The trigger as Spark says.
+        outputMode: ``append``, ``update`` or ``complete``.
+        sink: The sink as a person would name it.
+        sinkKind: The kind of sink in one word.
+        checkpoint: The root of the checkpoint.
+        temporaryCheckpoint: Whether Spark made the checkpoint itself and deletes it.
+        sources: The sources as a person would name them.
+        watermarks: Column and delay (ms) of each declared watermark.
+        stateful: Names of the stateful operators.
+        shufflePartitions: Shuffle partitions that the run uses.
+        pythonUdf: Whether the plan calls Python.
+        foreachBatch: Whether a ``foreachBatch`` function writes the result.
+        rateLimit: Options of the sources that limit a batch, as (name, value).
+        why: Name of an attribute -> the reason, in one line, why it is unknown.
+    """
+
+    mode: Literal["classic", "connect"] | None = None
+    sparkVersion: str | None = None
+    trigger: Trigger | None = None
+    outputMode: str | None = None
+    sink: str | None = None
+    sinkKind: str | None = None
+    checkpoint: str | None = None
+    temporaryCheckpoint: bool | None = None
+    sources: tuple[str, ...] = ()
+    watermarks: tuple[tuple[str, float], ...] | None = None
+    stateful: tuple[str, ...] | None = None
+    shufflePartitions: int | None = None
+    pythonUdf: bool | None = None
+    foreachBatch: bool | None = None
+    rateLimit: tuple[tuple[str, str], ...] | None = None
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
-def source_name(description: str | None) -> str:
-    """Name a source as a person would."""
-    return clean(names.source(description)) if description else "a source without a name"
+@dataclass(frozen=True)
+class RunningBatch:
+    """A batch that runs now, as last looked at; counts are None when unknown.
+
+    Attributes:
+        runId: The run it belongs to.
+        batchId: Its id.
+        started: Epoch ms of its start.
+        jobs: Spark jobs so far.
+        tasksTotal: Tasks of the stages known so far.
+        tasksDone: Tasks that have finished.
+        tasksRunning: Tasks that run now.
+        tasksFailed: Attempts that failed.
+        seen: Epoch ms of the look.
+        lastTaskEnd: Epoch ms when the number of finished tasks was last seen to change.
+    """
+
+    runId: str
+    batchId: int | None = None
+    started: float | None = None
+    jobs: int | None = None
+    tasksTotal: int | None = None
+    tasksDone: int | None = None
+    tasksRunning: int | None = None
+    tasksFailed: int | None = None
+    seen: float = 0.0
+    lastTaskEnd: float | None = None
 
 
-def sink_name(description: str | None) -> str | None:
-    """Name a sink as a person would; None when its progress does not say."""
-    return clean(names.sink(description)) if description else None
+@dataclass(frozen=True)
+class Status:
+    """Spark's ``status`` of a query as last asked; ``seen`` is the epoch ms of the asking."""
 
-
-def trigger_text(trigger: Trigger) -> str:
-    """Write a trigger: ``every 2 s``, ``as soon as possible``, ``available now``."""
-    interval = duration(trigger.interval_ms)
-    texts = {
-        "default": "as soon as the last batch is done",
-        "processingTime": f"every {interval}",
-        "once": "once",
-        "availableNow": "available now",
-        "continuous": "continuous" if trigger.interval_ms is None else f"continuous, checkpoint every {interval}",
-        "realTime": "real time" if trigger.interval_ms is None else f"real time, batches of {interval}",
-    }
-    return texts.get(trigger.kind, trigger.kind)
-
-
-def _row(facts: Facts, label: str, name: str, value: str | None) -> Row:
-    if value is None:
-        return label, UNKNOWN, facts.why.get(name) or "Spark's progress does not say."
-    whole = clean(value)
-    short = middle(whole, VALUE_LENGTH)
-    return label, short, whole if short != whole else None
-
-
-def _trigger(trigger: Trigger | None, facts: Facts) -> Row:
-    if trigger is None:
-        return (
-            "Trigger",
-            UNKNOWN,
-            facts.why.get("trigger") or "Spark's progress does not say; state it with trigger=...",
-        )
-    inferred = " (inferred)" if trigger.origin == "inferred" else ""
-    origin = ORIGINS.get(trigger.origin, "").removeprefix(", ")
-    return "Trigger", trigger_text(trigger) + inferred, f"{origin[:1].upper()}{origin[1:]}." if origin else None
-
-
-def _checkpoint(facts: Facts) -> Row:
-    label, value, tip = _row(facts, "Checkpoint", "checkpoint", facts.checkpoint)
-    if facts.temporaryCheckpoint and facts.checkpoint:
-        return label, f"{value} (temporary)", f"{clean(facts.checkpoint)}: deleted when the query stops."
-    return label, value, tip
-
-
-def _watermarks(facts: Facts) -> str | None:
-    if facts.watermarks is None:
-        return None
-    return ", ".join(f"{column}, {duration(delay)}" for column, delay in facts.watermarks) or "none"
-
-
-def _runs(history: History) -> Row:
-    runs = history.runs
-    if not runs:
-        return "Runs", UNKNOWN, "No run has been seen."
-    text = str(len(runs)) if runs[-1].started is None else f"{len(runs)}, the last from {when(runs[-1].started)}"
-    return "Runs", text, f"Run id of the last: {runs[-1].runId}"
-
-
-def _spark(facts: Facts) -> str | None:
-    if facts.sparkVersion is None:
-        return None
-    return (
-        f"{facts.sparkVersion}, {'Connect' if facts.mode == 'connect' else 'classic'}"
-        if facts.mode
-        else facts.sparkVersion
-    )
-
-
-def _joined(names_: tuple[str, ...]) -> str:
-    more = f" and {len(names_) - SHOWN} more" if len(names_) > SHOWN else ""
-    return ", ".join(clean(name) for name in names_[:SHOWN]) + more
+    message: str
+    isDataAvailable: bool | None = None
+    isTriggerActive: bool | None = None
+    seen: float = 0.0

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from jupyter_streamwatch import values as v
-from jupyter_streamwatch.trigger import Trigger as Trigger
-from jupyter_streamwatch.values import epoch_ms as epoch_ms
+from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.values import epoch_ms
+
+__all__ = ["Progress", "SinkProgress", "SourceProgress", "StateOperatorProgress", "Trigger", "epoch_ms", "parse"]
 
 Kind: TypeAlias = Literal["data", "no-data", "idle"]
 
@@ -21,14 +23,17 @@ class Record(Mapping[str, Any]):
     names: ClassVar[tuple[str, ...]] = ()
 
     def __getitem__(self, name: str) -> Any:
+        """The attribute of that name."""
         if name in self.names:
             return getattr(self, name)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
+        """Names of the attributes, in Spark's order."""
         return iter(self.names)
 
     def __len__(self) -> int:
+        """Number of attributes."""
         return len(self.names)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +92,7 @@ class SourceProgress(Record):
         latest, end = self.latestOffset, self.endOffset
         if not (isinstance(latest, dict) and isinstance(end, dict) and latest and latest.keys() == end.keys()):
             return None
-        total = 0
+        total: int = 0
         for topic, partitions in latest.items():
             done = end[topic]
             if not (isinstance(partitions, dict) and isinstance(done, dict) and partitions.keys() == done.keys()):
@@ -224,7 +229,7 @@ def _mapping(x: Any) -> Mapping[Any, Any]:
     elif not isinstance(x, Mapping):
         x = _of_object(x)
     if not isinstance(x, Mapping):
-        raise ValueError(f"Not a progress record: a JSON object is needed, not {type(x).__name__}.")
+        raise ValueError(f"Not a progress record: a JSON object is needed, not {type(x).__name__}.")  # noqa: TRY004 - one error for all that is no record
     return x
 
 
@@ -312,7 +317,8 @@ def _observed(x: Any) -> dict[str, Any]:
         row = _of_object(value) if not isinstance(value, (Mapping, list, str, int, float, type(None))) else value
         if isinstance(row, Mapping) and isinstance(row.get("schema"), Mapping):  # a Row of Spark Connect as JSON
             columns = [column.get("name") for column in v.mappings(row["schema"].get("fields"))]
-            row = dict(zip(columns, row.get("values") or ()))
+            values = row.get("values")
+            row = dict(zip(columns, values, strict=False)) if isinstance(values, (list, tuple)) else None
         found[key] = v.plain(row)
     return found
 

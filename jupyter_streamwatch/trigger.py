@@ -128,6 +128,7 @@ class TriggerGuess:
     KEPT = 24
 
     def __init__(self) -> None:
+        """Start without any batch."""
         self._starts: list[tuple[float, bool]] = []  # start, and whether the batch waited for its trigger
         self._end: float | None = None
         self.interval_ms: float | None = None
@@ -149,7 +150,8 @@ class TriggerGuess:
         waited = [start for start, flag in self._starts if flag]
         if len(waited) < self.FEWEST:
             return None
-        gaps = sorted(after - before for (before, _), (after, flag) in zip(self._starts, self._starts[1:]) if flag)
+        pairs = zip(self._starts, self._starts[1:], strict=False)
+        gaps = sorted(after - before for (before, _), (after, flag) in pairs if flag)
         interval = _human(gaps[len(gaps) // 2])
         if interval is None or (interval < 1_000 and len(waited) < self.FEWEST_SHORT):
             return None

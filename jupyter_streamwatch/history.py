@@ -1,0 +1,340 @@
+"""Everything that was seen of one query, over all its runs, bounded and safe to share between threads."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jupyter_streamwatch.batches import TIMES
+from jupyter_streamwatch.columns import Table
+from jupyter_streamwatch.facts import Facts, RunningBatch, Status
+from jupyter_streamwatch.progress import Progress
+from jupyter_streamwatch.rows import row, tasks
+from jupyter_streamwatch.runs import Followed, Run, RunLog
+from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.values import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+    from jupyter_streamwatch.batches import Batches
+
+__all__ = ["Facts", "History", "Run", "RunningBatch", "Snapshot", "Status"]
+
+RECENT = 200
+"""Progress records kept whole, for the details that columns do not hold (offsets, descriptions, custom metrics)."""
+ERRORS_KEPT = 100
+"""Runs whose error is kept in full; of older ones its first 500 characters."""
+_EARLY_TASKS = 100
+
+
+class History:
+    """One query id: one row a batch in columns, its runs, gaps and latest records; bounded and thread-safe.
+
+    A run's progress may come after the next run's start: it belongs to its ``runId``, whenever it comes.
+
+    Attributes:
+        id: The query's id; it stays over restarts from one checkpoint.
+        name: Its latest name; None when it has none.
+        last: The latest data or no-data batch.
+        record: The latest record of any kind.
+        idleSince: Epoch ms of the first idle record after the last batch of the latest run; None when not idle.
+        facts: What was learned of the latest run.
+        running: The batch that runs now, as last looked at.
+        status: Spark's own status, as last asked.
+        version: Grows with every change.
+        seen: Batches ever appended, the thinned ones included.
+        inserted: Batches that came out of order: rows before the last are not where they were.
+    """
+
+    def __init__(self, id: str, name: str | None = None, *, keep: int = 10_000) -> None:
+        """Start an empty history that keeps ``keep`` batches in full; older ones are thinned into bins."""
+        self.id = id
+        self.name = name
+        self.last: Progress | None = None
+        self.record: Progress | None = None
+        self.idleSince: float | None = None
+        self.facts = Facts()
+        self.running: RunningBatch | None = None
+        self.status: Status | None = None
+        self.version = 0
+        self.seen = 0
+        self.inserted = 0
+        self._lock = threading.RLock()
+        self._table = Table(keep)
+        self._runs: list[RunLog] = []
+        self._by_id: dict[str, RunLog] = {}
+        self._next_run = 0
+        self._recent: deque[Progress] = deque(maxlen=RECENT)
+        self._stated: Trigger | None = None
+        self._early_tasks: dict[tuple[str, int], dict[str, float]] = {}
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, oldest first."""
+        return self.snapshot().runs
+
+    @property
+    def batches(self) -> Batches:
+        """The columns, oldest batch first; immutable."""
+        return self.snapshot().batches
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Missing batches as (batch before, batch after), each within one run; oldest run first."""
+        return self.snapshot().gaps
+
+    @property
+    def recent(self) -> tuple[Progress, ...]:
+        """The latest records (at most 200), idle ones included, as they came."""
+        return self.snapshot().recent
+
+    @property
+    def trigger(self) -> Trigger | None:
+        """What starts the batches: stated, else asked of Spark, else inferred from their starts; None when unknown."""
+        return self.snapshot().trigger
+
+    def start(self, runId: str, name: str | None = None, at: float | None = None) -> None:
+        """Note that a run has started, ``at`` in epoch ms; an active run of the same query was replaced by it."""
+        with self._writing():
+            self.name = name or self.name
+            before = self._by_id.get(runId)
+            if before is None:
+                self._new_run(Run(runId, started=at), "replaced")
+                self.idleSince = self.running = None
+            elif before.run.started is None:
+                before.run = replace(before.run, started=at)
+            self._changed()
+
+    def append(self, p: Progress) -> bool:
+        """Take a progress record; False when it is known already (same batch of the same run, same idle record)."""
+        with self._writing():
+            log = self._log(p)
+            taken = self._idle(p, log) if p.kind == "idle" else self._batch(p, log)
+            if taken:
+                if log is self._runs[-1]:
+                    self.name = p.name or self.name
+                self._recent.append(p)
+                if _later(p, self.record):
+                    self.record = p
+                self._changed()
+            return taken
+
+    def idle(self, runId: str, at: float | None) -> bool:
+        """Note that Spark found nothing to do (``onQueryIdle``), ``at`` in epoch ms."""
+        return self.append(Progress(id=self.id, runId=runId, name=self.name, timestamp=iso(at)))
+
+    def end(
+        self, runId: str, at: float | None = None, exception: str | None = None, errorClass: str | None = None
+    ) -> None:
+        """Note that a run has ended, ``at`` in epoch ms; ``exception`` is the full text of its error."""
+        with self._writing():
+            log = self._by_id.get(runId) or self._new_run(Run(runId, over=True), "restarted")
+            # "replaced" stays: Spark stopped that run for the next one. With an error it was no one's doing.
+            followed = None if exception or log.run.restartedBy == "restarted" else log.run.restartedBy
+            log.run = replace(
+                log.run, ended=at, exception=exception, errorClass=errorClass, restartedBy=followed, over=True
+            )
+            if self.running and self.running.runId == runId:
+                self.running = None
+            if len(self._runs) > ERRORS_KEPT:
+                old = self._runs[-ERRORS_KEPT - 1]
+                old.run = replace(old.run, exception=old.run.exception and old.run.exception[:500])
+            self._changed()
+
+    def set_facts(self, facts: Facts) -> None:
+        """Replace what is known of the latest run."""
+        with self._writing():
+            self.facts = facts
+            self._changed()
+
+    def set_running(self, running: RunningBatch | None) -> None:
+        """Replace the running batch; None when nothing runs or it is unknown."""
+        with self._writing():
+            if running != self.running:
+                self.running = running
+                self._changed()
+
+    def set_status(self, status: Status | None) -> None:
+        """Replace Spark's status."""
+        with self._writing():
+            if status != self.status:
+                self.status = status
+                self._changed()
+
+    def state_trigger(self, trigger: Trigger | None) -> None:
+        """Set the trigger that the user states; None takes the statement back."""
+        with self._writing():
+            self._stated = trigger
+            self._changed()
+
+    def set_tasks(self, runId: str, batchId: int, values: Mapping[str, float]) -> None:
+        """Set ``tasks.*`` columns of a batch, which may have come long ago or not yet."""
+        with self._writing():
+            log = self._by_id.get(runId)
+            known = tasks(values)
+            if log and self._table.update(log.number, batchId, known):
+                self._changed()
+            else:
+                self._early_tasks[runId, batchId] = known
+                if len(self._early_tasks) > _EARLY_TASKS:
+                    del self._early_tasks[next(iter(self._early_tasks))]
+
+    def snapshot(self) -> Snapshot:
+        """An immutable copy that shares the columns: cheap, and the same object until something changes."""
+        with self._lock:
+            if self._snapshot is None:
+                self._snapshot = self._frozen()
+            return self._snapshot
+
+    def to_pandas(self) -> Any:
+        """The batches as a pandas DataFrame, one row a batch; unknown is NaN, NaT or None.
+
+        Raises:
+            ImportError: When pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_pandas() needs pandas: pip install pandas") from None
+        batches = self.batches
+        columns = {
+            name: pd.to_datetime(batches.numbers(name), unit="ms", utc=True) if name in TIMES else batches[name]
+            for name in batches.names
+        }
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        """Who and how much, on one line."""
+        return f"<History {self.name or 'unnamed'} {self.id}: {self.seen} batches, {len(self.runs)} runs>"
+
+    def _writing(self) -> AbstractContextManager[Any]:
+        return self._lock
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._snapshot = None
+
+    def _log(self, p: Progress) -> RunLog:
+        if p.runId is None and self._runs:
+            return self._runs[-1]
+        run_id = p.runId or ""
+        return self._by_id.get(run_id) or self._new_run(Run(run_id), "restarted", p.start_ms)
+
+    def _new_run(self, run: Run, how: Followed, began: float | None = None) -> RunLog:
+        """Add a run where its time says; the run before it cannot be active any more."""
+        log = RunLog(self._next_run, run, began if run.started is None else run.started)
+        self._next_run += 1
+        at = len(self._runs)
+        while at and log.began is not None and (self._runs[at - 1].began or 0.0) > log.began:
+            at -= 1
+        if run.over and at and self._runs[-1].run.state == "active":
+            at -= 1  # the end of a run that was never seen, while another is active: it was an earlier one
+        self._runs.insert(at, log)
+        self._by_id[run.runId] = log
+        for before in self._runs[max(0, at - 1) : at + 1]:
+            if before is not self._runs[-1] and before.run.state == "active":
+                before.run = replace(before.run, restartedBy=how)
+        if len(self._runs) > self._table.keep:
+            del self._by_id[self._runs.pop(0).run.runId]
+        return log
+
+    def _batch(self, p: Progress, log: RunLog) -> bool:
+        if not log.take(p.batchId, p.timestamp):
+            return False
+        values = row(p, log.number)
+        if self._early_tasks and p.batchId is not None:
+            values.update(self._early_tasks.pop((log.run.runId, p.batchId), {}))
+        self.seen += 1
+        if not self._table.append(values):
+            self.inserted += 1
+        log.guess.add(p.start_ms, p.batchDuration)
+        if _later(p, self.last):
+            self.last = p
+            self.idleSince = None
+        running = self.running
+        if running and running.runId == log.run.runId and (running.batchId or 0) <= (p.batchId or 0):
+            self.running = None
+        return True
+
+    def _idle(self, p: Progress, log: RunLog) -> bool:
+        if any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent):
+            return False
+        if self.idleSince is None and log is self._runs[-1] and _later(p, self.last):
+            self.idleSince = p.start_ms
+        return True
+
+    def _trigger(self) -> Trigger | None:
+        if self._stated or self.facts.trigger:
+            return self._stated or self.facts.trigger
+        interval = self._runs[-1].guess.interval_ms if self._runs else None
+        return None if interval is None else Trigger("processingTime", interval, "inferred")
+
+    def _frozen(self) -> Snapshot:
+        runs = tuple(log.as_seen() for log in self._runs)
+        places = np.zeros(self._next_run, dtype=np.intp)  # a run that was forgotten counts to the oldest known one
+        places[[log.number for log in self._runs]] = np.arange(len(self._runs))
+        copy = Snapshot.__new__(Snapshot)
+        for name in _PLAIN:
+            setattr(copy, name, getattr(self, name))
+        copy._parts = {
+            "runs": runs,
+            "batches": self._table.snapshot(tuple(run.runId for run in runs), places),
+            "gaps": tuple(gap for log in self._runs for gap in log.gaps),
+            "recent": tuple(self._recent),
+            "trigger": self._trigger(),
+        }
+        return copy
+
+
+_PLAIN = ("id", "name", "last", "record", "idleSince", "facts", "running", "status", "version", "seen", "inserted")
+
+
+class Snapshot(History):
+    """A history as it was at one moment; changing it raises ``TypeError``."""
+
+    _parts: dict[str, Any]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, oldest first."""
+        return self._parts["runs"]  # type: ignore[no-any-return]
+
+    @property
+    def batches(self) -> Batches:
+        """The columns, oldest batch first."""
+        return self._parts["batches"]  # type: ignore[no-any-return]
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Missing batches as (batch before, batch after)."""
+        return self._parts["gaps"]  # type: ignore[no-any-return]
+
+    @property
+    def recent(self) -> tuple[Progress, ...]:
+        """The latest records."""
+        return self._parts["recent"]  # type: ignore[no-any-return]
+
+    @property
+    def trigger(self) -> Trigger | None:
+        """What starts the batches."""
+        return self._parts["trigger"]  # type: ignore[no-any-return]
+
+    def snapshot(self) -> Snapshot:
+        """Itself."""
+        return self
+
+    def _writing(self) -> AbstractContextManager[Any]:
+        raise TypeError("A snapshot of a history cannot be changed; change the history that it was taken from.")
+
+
+def _later(p: Progress, q: Progress | None) -> bool:
+    """Whether ``p`` started after ``q``; what came last counts where the records do not say."""
+    start, other = p.start_ms, None if q is None else q.start_ms
+    return start is None or other is None or start >= other

@@ -1,0 +1,95 @@
+"""A batch's progress as one row of named numbers, in Spark's words with dots."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.batches import STATE
+from jupyter_streamwatch.values import epoch_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_streamwatch.progress import Progress
+
+PARTS_SHOWN = 20
+"""Sources, and stateful operators, that have columns of their own: a query with 1,000 must not make 4,000 columns."""
+DURATIONS_KEPT = 60
+"""Parts of ``durationMs``; Spark has about 15."""
+_EVENT_TIMES = ("watermark", "max", "min", "avg")
+_SOURCE = ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond", "backlog")
+_SUMS = tuple((name, f"state.{name}") for name in STATE)
+_OPERATORS = tuple(tuple((name, f"state[{i}].{name}") for name in STATE) for i in range(PARTS_SHOWN))
+_SOURCES = tuple(tuple((name, f"source[{i}].{name}") for name in _SOURCE) for i in range(PARTS_SHOWN))
+
+
+def row(p: Progress, run: int) -> dict[str, float]:
+    """The known numbers of a batch by column; ``run`` is the number of its run."""
+    found: dict[str, float] = {"": run, "kind": p.kind == "data"}
+    rate = p.inputRowsPerSecond
+    if not rate and p.numInputRows:
+        rate = None  # the first batch of a run has no earlier start to divide by: Spark says 0.0
+    for name, value in (
+        ("batchId", p.batchId),
+        ("timestamp", p.start_ms),
+        ("batchDuration", p.batchDuration),
+        ("numInputRows", p.numInputRows),
+        ("inputRowsPerSecond", rate),
+        ("processedRowsPerSecond", p.processedRowsPerSecond),
+        ("sink.numOutputRows", p.sink.numOutputRows),
+    ):
+        if value is not None:
+            found[name] = value
+    for part, ms in list(p.durationMs.items())[:DURATIONS_KEPT]:
+        found[f"durationMs.{part:.80}"] = ms
+    for name in _EVENT_TIMES:
+        ms = epoch_ms(p.eventTime.get(name))
+        if ms is not None and (ms or name != "watermark"):  # a watermark of the epoch is one that is not set yet
+            found[f"eventTime.{name}"] = ms
+    _state(p, found)
+    _sources(p, found)
+    return found
+
+
+def _state(p: Progress, found: dict[str, float]) -> None:
+    operators = p.stateOperators
+    for operator, names in zip(operators, _OPERATORS, strict=False):
+        for name, column in names:
+            value = getattr(operator, name)
+            if value is not None:
+                found[column] = value
+    for name, column in _SUMS:
+        total = _total(getattr(operator, name) for operator in operators)
+        if total is not None:
+            found[column] = total
+
+
+def _sources(p: Progress, found: dict[str, float]) -> None:
+    for source, names in zip(p.sources, _SOURCES, strict=False):
+        for name, column in names:
+            value = getattr(source, name)
+            if value is not None:
+                found[column] = value
+    backlog = p.backlog
+    if backlog is not None:
+        found["backlog"] = backlog
+
+
+def _total(parts: Iterable[float | None]) -> float | None:
+    """The sum when there are parts and all of them are known, else None."""
+    total = None
+    for part in parts:
+        if part is None:
+            return None
+        total = part if total is None else total + part
+    return total
+
+
+def tasks(values: Any) -> dict[str, float]:
+    """Those of ``values`` that are finite numbers of a ``tasks.`` column."""
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if name.startswith("tasks.") and isinstance(value, (int, float)) and isfinite(value)
+    }
