@@ -22,11 +22,9 @@ def shell():
 
 def said(shell, line: str, cell: str | None = None) -> str:
     """The one sentence with which a magic refuses."""
+    run = shell.run_line_magic if cell is None else shell.run_cell_magic
     with pytest.raises(UsageError) as refused:
-        if cell is None:
-            shell.run_line_magic("streamwatch", line)
-        else:
-            shell.run_cell_magic("streamwatch", line, cell)
+        run("streamwatch", line, *([] if cell is None else [cell]))
     text = str(refused.value)
     assert "\n" not in text.strip()
     return text
