@@ -1,0 +1,73 @@
+"""Rows per batch: how much at a time?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jupyter_streamwatch.charts import theme
+from jupyter_streamwatch.charts.plan import Plan, Series, known, largest, thinned
+
+if TYPE_CHECKING:
+    from bokeh.models import Plot
+
+    from jupyter_streamwatch.charts.layout import Shared
+    from jupyter_streamwatch.charts.rows import Floats, Rows
+    from jupyter_streamwatch.history import History
+
+ROWS = Series("input", "numInputRows", theme.PROCESSED, "number", "square")
+# Options that limit the rows of one batch; those that count files or bytes say nothing about rows.
+LIMITS = {"maxoffsetspertrigger", "rowsperbatch", "maxrowspertrigger"}
+NEAR_LIMIT = 3.0  # a limit far above the batches would flatten them
+
+
+def plan(history: History) -> Plan | None:
+    """Plan the chart; None when no batch has a number of rows."""
+    batches = history.batches
+    if not known(batches.numbers("numInputRows")):
+        return None
+    extras: tuple[object, ...] = ()
+    if not batches.isData.all():
+        extras = (Series("no-data batch", "nodata", theme.QUIET, "number", "hollow"),)
+    limit = _limit(history)
+    return Plan(
+        name="rows-per-batch",
+        title="Rows per batch",
+        unit="rows",
+        question="how much at a time?",
+        series=(ROWS,),
+        bins=thinned(batches),
+        limit=limit if limit is not None and limit <= NEAR_LIMIT * largest(batches.maximum("numInputRows")) else None,
+        extras=extras,
+    )
+
+
+def _limit(history: History) -> float | None:
+    """Return the rows that a batch can have at most, when the one source has one such limit."""
+    limits = [value for name, value in history.facts.rateLimit or () if str(name).lower() in LIMITS]
+    try:
+        value = float(limits[0]) if len(limits) == 1 else 0.0
+    except (TypeError, ValueError):
+        return None
+    return value if value > 0 else None
+
+
+def columns(rows: Rows, _planned: Plan) -> dict[str, Floats]:
+    """Return the height of the bars, and 0 for each batch without data."""
+    value = rows.numbers("numInputRows")
+    nodata = ~rows.batches.isData[rows.index]
+    return {"rows.top": np.where(value > 0, value, np.nan), "nodata": np.where(nodata, 0.0, np.nan)}
+
+
+def draw(made: Plot, common: Shared, planned: Plan) -> None:
+    """Draw a bar for each batch with rows, a hollow mark on the axis for one without, and the limit."""
+    from bokeh.models.glyphs import Scatter
+
+    from jupyter_streamwatch.charts import layout
+
+    layout.bars(made, common, 0, "rows.top", ROWS.color)
+    if planned.extras:
+        ring = Scatter(x="middle", y="nodata", size=6, fill_color=None, line_color=theme.QUIET, line_width=1.25)
+        made.add_glyph(common.batches, ring)
+    layout.limit(made, common, planned)

@@ -1,0 +1,120 @@
+"""Batch time: where does it go? The parts of each batch, stacked in Spark's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jupyter_streamwatch.charts import theme
+from jupyter_streamwatch.charts.plan import TIME_UNITS, Plan, Series, known, largest, unit
+
+if TYPE_CHECKING:
+    from bokeh.models import Plot
+
+    from jupyter_streamwatch.charts.layout import Shared
+    from jupyter_streamwatch.charts.rows import Floats, Rows
+    from jupyter_streamwatch.history import History
+
+PREFIX = "durationMs."
+TOTAL = "triggerExecution"
+OTHER = "other"
+UNACCOUNTED = "unaccounted"
+
+# Bottom up: the word of the part, its colour, and the names that Spark's versions give it. What asks the sources
+# for new data was getOffset up to 2.3, setOffsetRange and getEndOffset in 2.4, and is latestOffset since 3.0.
+PARTS = (
+    ("addBatch", theme.ADD_BATCH, ("addBatch",)),
+    ("latestOffset", theme.OFFSETS, ("latestOffset", "getOffset", "setOffsetRange", "getEndOffset")),
+    ("getBatch", theme.GET_BATCH, ("getBatch",)),
+    ("queryPlanning", theme.PLANNING, ("queryPlanning",)),
+    ("walCommit", theme.WAL_COMMIT, ("walCommit",)),
+    ("commitOffsets", theme.COMMIT, ("commitOffsets", "commitBatch")),
+)
+NAMED = {name for _, _, names in PARTS for name in names} | {TOTAL}
+# The interval is drawn once batches come near it; far above them it would flatten them.
+NEAR_INTERVAL = 3.0
+NOTICEABLE_MS = 1.0  # rounding of whole milliseconds leaves less than this for each part
+
+
+def plan(history: History) -> Plan | None:
+    """Plan the chart; None when no batch has a duration."""
+    batches = history.batches
+    names = [name.removeprefix(PREFIX) for name in batches.names if name.startswith(PREFIX)]
+    have = [name for name in names if known(batches.numbers(PREFIX + name))]
+    if not have and not known(batches.numbers("batchDuration")):
+        return None
+    groups = []
+    for word, color, members in PARTS:
+        present = tuple(name for name in members if name in have)
+        if present:
+            label = present[0] if len(present) == 1 else word
+            groups.append((Series(label, f"part.{word}", color, "duration", "square"), present))
+    others = tuple(sorted(name for name in have if name not in NAMED))
+    if others:
+        groups.append((Series(OTHER, f"part.{OTHER}", theme.OTHER, "duration", "square"), others))
+    groups.append((Series(UNACCOUNTED, f"part.{UNACCOUNTED}", theme.UNACCOUNTED, "duration", "hatch"), ()))
+    top = largest(batches.maximum("batchDuration"), batches.maximum(PREFIX + TOTAL))
+    divisor, name = unit(top, TIME_UNITS)
+    interval = _interval(history)
+    near = interval if interval is not None and interval <= NEAR_INTERVAL * top else None
+    total = Series("total", "batchDuration", theme.QUIET, "duration", "none")
+    return Plan(
+        name="batch-time",
+        title="Batch time",
+        unit=name,
+        question="where does it go?",
+        series=(total, *(series for series, _ in groups)),
+        divisor=divisor,
+        limit=near,
+        extras=tuple((series.column, members) for series, members in groups),
+    )
+
+
+def _interval(history: History) -> float | None:
+    """Return the trigger interval in ms, when the trigger has one."""
+    trigger = history.trigger
+    return float(trigger.interval_ms) if trigger is not None and trigger.interval_ms else None
+
+
+def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
+    """Return for each part its ms (``part.<word>``) and where its piece of the bar lies (``.bottom``, ``.top``).
+
+    What triggerExecution has beyond its parts is unaccounted; parts that exceed it leave nothing, never less.
+    """
+    made: dict[str, Floats] = {}
+    total = rows.numbers(PREFIX + TOTAL)
+    total = np.where(np.isfinite(total), total, rows.numbers("batchDuration"))
+    height = np.zeros(len(rows))
+    for series, (column, members) in zip(planned.series[1:], _groups(planned), strict=True):
+        if series.label == UNACCOUNTED:
+            value = np.where(total - height > NOTICEABLE_MS, total - height, np.where(np.isfinite(total), 0.0, np.nan))
+        else:
+            value = _summed([rows.numbers(PREFIX + name) for name in members])
+        top = height + np.nan_to_num(value)
+        drawn = top > height
+        made[column] = value
+        made[f"{column}.bottom"] = np.where(drawn, height / planned.divisor, np.nan)
+        made[f"{column}.top"] = np.where(drawn, top / planned.divisor, np.nan)
+        height = top
+    return made
+
+
+def _groups(planned: Plan) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return planned.extras  # type: ignore[return-value]
+
+
+def _summed(values: list[Floats]) -> Floats:
+    """Add the columns; a row in which none is known is unknown."""
+    stacked = np.array(values)
+    return np.where(np.isfinite(stacked).any(axis=0), np.nansum(np.fmax(stacked, 0.0), axis=0), np.nan)
+
+
+def draw(made: Plot, common: Shared, planned: Plan) -> None:
+    """Draw the stack, what is unaccounted hatched, and the trigger interval as a line."""
+    from jupyter_streamwatch.charts import layout
+
+    for series in planned.series[1:]:
+        hatched = series.shape == "hatch"
+        layout.bars(made, common, f"{series.column}.bottom", f"{series.column}.top", series.color, hatched=hatched)
+    layout.limit(made, common, planned)

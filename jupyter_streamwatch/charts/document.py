@@ -1,0 +1,109 @@
+"""Charts of a history as Bokeh figures in one document, and that document for a page."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bokeh.document import Document
+from bokeh.embed.util import standalone_docs_json_and_render_items
+
+from jupyter_streamwatch.charts import catalogue, layout, marks
+from jupyter_streamwatch.charts.columns import columns, is_time
+from jupyter_streamwatch.charts.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bokeh.models import Plot
+
+    from jupyter_streamwatch.charts.plan import Plan, Series
+    from jupyter_streamwatch.history import History
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure and the words around it."""
+
+    name: str
+    title: str
+    unit: str
+    question: str
+    figure: Plot
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class ChartSet:
+    """All charts of a history: ``key`` is equal as long as the same figures can show its rows."""
+
+    key: str
+    charts: tuple[Chart, ...]
+    document: Document
+    time_columns: dict[str, list[str]]
+
+
+def key(history: History) -> str:
+    """Return the identity of the charts' structure: charts, series, units and limits; cheap."""
+    history = history.snapshot()
+    return _key(catalogue.plans(history), history.inserted)
+
+
+def _key(plans: Sequence[Plan], inserted: int) -> str:
+    # A batch that came out of order moved the rows of a page: they must be sent anew, too.
+    return hashlib.sha256(f"{inserted} {plans}".encode()).hexdigest()[:16]
+
+
+def build(history: History) -> ChartSet:
+    """Make the figures of a history; they hold no rows (see ``data``), only which columns they draw."""
+    history = history.snapshot()
+    plans = catalogue.plans(history)
+    common = layout.shared()
+    none = Rows(history.batches, np.arange(0))
+    common.batches.data = {name: [] for name in columns(history, none, plans)}
+    common.marks.data = {name: [] for name in marks.COLUMNS}
+    charts = []
+    for number, plan in enumerate(plans):
+        made = layout.figure(plan, common, axis=number == len(plans) - 1)
+        catalogue.draw(made, common, plan)
+        charts.append(Chart(plan.name, plan.title, plan.unit, plan.question, made, plan.series))
+    document = Document()
+    for chart in charts:
+        document.add_root(chart.figure)
+    times = [name for name in common.batches.data if is_time(name)]
+    return ChartSet(_key(plans, history.inserted), tuple(charts), document, {"batches": times, "marks": ["x"]})
+
+
+def embed(charts: ChartSet) -> dict[str, Any]:
+    """Return what a page needs to draw the figures: one document with a root a chart; ready for JSON.
+
+    The document's sources are named ``batches`` and ``marks`` (``document.get_model_by_name``) and are empty: set
+    their ``data`` to all columns of ``data(history)``, None as NaN (BokehJS takes null for 0) and the columns of
+    ``timeColumns`` (epoch ms, UTC) moved to the reader's zone. Only the last figure shows the time axis: on another
+    one set ``below[0].visible``, and with it ``height`` and ``min_border_bottom`` (22 more than the figures without).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Bokeh's warnings on sources without rows are for people who draw by hand
+        docs, _ = standalone_docs_json_and_render_items([chart.figure for chart in charts.charts])
+    ((docid, document),) = docs.items()
+    return {
+        "key": charts.key,
+        "docs_json": {docid: document},
+        "docid": docid,
+        "roots": [
+            {
+                "name": chart.name,
+                "title": chart.title,
+                "unit": chart.unit,
+                "question": chart.question,
+                "root_id": chart.figure.id,
+                "height": chart.figure.height,
+                "series": [asdict(series) for series in chart.series],
+            }
+            for chart in charts.charts
+        ],
+        "timeColumns": charts.time_columns,
+    }

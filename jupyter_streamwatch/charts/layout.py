@@ -1,0 +1,222 @@
+"""How a chart's figure is made: one look, one time axis, one cursor, and the few kinds of glyph that charts use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bokeh.models import (
+    AdaptiveTicker,
+    BasicTickFormatter,
+    BoxZoomTool,
+    ColumnDataSource,
+    CrosshairTool,
+    DataRange1d,
+    DatetimeAxis,
+    DatetimeTickFormatter,
+    LabelSet,
+    LinearAxis,
+    PanTool,
+    Plot,
+    Span,
+    VSpan,
+    WheelZoomTool,
+)
+from bokeh.models.glyphs import Quad, Scatter, Segment
+from bokeh.models.grids import Grid
+
+from jupyter_streamwatch.charts import theme
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.charts.plan import Plan, Series
+
+LINE_WIDTH = 1.75
+UNDER_WIDTH = 4.0  # a line that another one may cover exactly is wider: both stay visible
+NEEDLE_WIDTH = 1.5  # px that a bar is wide at least, at any zoom
+TICK_DIGITS = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all figures of one document have in common."""
+
+    batches: ColumnDataSource
+    marks: ColumnDataSource
+    x_range: DataRange1d
+    crosshair: Span
+
+
+def shared() -> Shared:
+    """Make the sources (empty, named ``batches`` and ``marks``), the time range and the cursor of a document."""
+    return Shared(
+        batches=ColumnDataSource(name="batches"),
+        marks=ColumnDataSource(name="marks"),
+        x_range=DataRange1d(range_padding=0.01, default_span=60_000, name="time"),
+        crosshair=Span(dimension="height", level="overlay", line_color=theme.QUIET, line_width=1, name="cursor"),
+    )
+
+
+def figure(plan: Plan, common: Shared, *, axis: bool) -> Plot:
+    """Make the empty figure of a chart: transparent, with light horizontal lines; ``axis`` shows the time axis."""
+    y_range = DataRange1d(range_padding=0.08, default_span=1) if plan.negative else DataRange1d(start=0, default_span=1)
+    y_range.range_padding = 0.08
+    made = Plot(
+        name=plan.name,
+        x_range=common.x_range,
+        y_range=y_range,
+        height=theme.FRAME_HEIGHT + theme.TOP + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
+        sizing_mode="stretch_width",
+        toolbar_location=None,
+        title=None,
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        min_border_left=theme.LEFT,
+        min_border_right=theme.RIGHT,
+        min_border_top=theme.TOP,
+        min_border_bottom=theme.AXIS_HEIGHT if axis else theme.BOTTOM,
+        html_attributes={"role": "img", "aria-label": f"{plan.title}: {plan.question}"},
+    )
+    made.toolbar.logo = None
+    _axes(made, plan, axis=axis)
+    _tools(made, common)
+    _marks(made, common)
+    return made
+
+
+def _axes(made: Plot, plan: Plan, *, axis: bool) -> None:
+    font = f"{theme.FONT_SIZE}px"
+    quiet: dict[str, Any] = {
+        "axis_line_color": None,
+        "major_tick_line_color": None,
+        "minor_tick_line_color": None,
+        "major_label_text_font_size": font,
+    }
+    x = DatetimeAxis(visible=axis, formatter=_clock(), major_label_standoff=4, **quiet)
+    x.ticker.desired_num_ticks = 8
+    x.ticker.num_minor_ticks = 0
+    made.add_layout(x, "below")
+    y = LinearAxis(
+        ticker=AdaptiveTicker(mantissas=list(TICK_DIGITS), desired_num_ticks=3, num_minor_ticks=0),
+        formatter=BasicTickFormatter(use_scientific=False),
+        major_label_standoff=6,
+        **quiet,
+    )
+    if plan.divisor == 1 and "rows" in plan.unit:
+        y.major_label_overrides = COUNTS
+    made.add_layout(y, "left")
+    made.add_layout(Grid(dimension=1, axis=y, grid_line_width=1), "center")
+
+
+def _clock() -> DatetimeTickFormatter:
+    """Write times as short as they can be told apart; the day stands where it begins."""
+    day, clock, exact = "%b %d", "%H:%M", "%H:%M:%S"
+    return DatetimeTickFormatter(
+        milliseconds="%H:%M:%S.%3N",
+        seconds=exact,
+        minsec=exact,
+        minutes=clock,
+        hourmin=clock,
+        hours=clock,
+        days=day,
+        months="%b %Y",
+        years="%Y",
+        boundary_scaling=False,
+    )
+
+
+def _tools(made: Plot, common: Shared) -> None:
+    """Drag selects a stretch of time; the wheel zooms only with Ctrl, because a page must stay scrollable."""
+    zoom = BoxZoomTool(dimensions="width")
+    wheel = WheelZoomTool(dimensions="width", modifiers={"ctrl": True})
+    made.add_tools(zoom, wheel, PanTool(dimensions="width"), CrosshairTool(overlay=common.crosshair))
+    made.toolbar.active_drag = zoom
+    made.toolbar.active_scroll = wheel
+
+
+def _marks(made: Plot, common: Shared) -> None:
+    """Draw runs, failures and gaps as vertical lines with a word at the top."""
+    lines = VSpan(x="x", line_color="color", line_width=1, line_dash="dash")
+    made.add_glyph(common.marks, lines, level="underlay")
+    words = LabelSet(
+        source=common.marks,
+        x="x",
+        y=theme.FRAME_HEIGHT,
+        y_units="screen",
+        text="label",
+        x_offset="offset",
+        text_align="align",
+        text_baseline="top",
+        text_color="color",
+        text_font_size=f"{theme.FONT_SIZE}px",
+    )
+    made.add_layout(words)
+
+
+def line(made: Plot, common: Shared, series: Series, *, width: float = LINE_WIDTH, dash: str = "solid") -> None:
+    """Draw a line from the columns that ``rows.joined`` makes; a line's first batch has a dot."""
+    name = series.column
+    piece = Segment(
+        x0=f"{name}.x0",
+        y0=f"{name}.y0",
+        x1="time",
+        y1=f"{name}.y",
+        line_color=series.color,
+        line_width=width,
+        line_dash=dash,
+        line_cap="round",
+    )
+    made.add_glyph(common.batches, piece)
+    dot = Scatter(x="time", y=f"{name}.dot", size=width + 2, fill_color=series.color, line_color=None)
+    made.add_glyph(common.batches, dot)
+
+
+def band(made: Plot, common: Shared, series: Series) -> None:
+    """Draw the range between minimum and maximum of thinned batches behind a line."""
+    name = series.column
+    box = Quad(left="left", right="right", bottom=f"{name}.low", top=f"{name}.high", line_color=None)
+    box.fill_color, box.fill_alpha = series.color, 0.25
+    made.add_glyph(common.batches, box, level="underlay")
+
+
+def bars(made: Plot, common: Shared, bottom: str | int, top: str, color: str, *, hatched: bool = False) -> None:
+    """Draw a bar for each row over its time, and a needle in it that stays visible when the bar is too narrow."""
+    needle = Segment(x0="middle", x1="middle", y0=bottom, y1=top, line_color=color, line_width=NEEDLE_WIDTH)
+    needle.line_alpha = 0.5 if hatched else 1.0
+    made.add_glyph(common.batches, needle)
+    box = Quad(left="left", right="right", bottom=bottom, top=top, fill_color=color, line_color=None)
+    if hatched:
+        box.fill_alpha = 0.18
+        box.update(hatch_pattern="/", hatch_color=color, hatch_scale=6, hatch_weight=1, hatch_alpha=0.9)
+    made.add_glyph(common.batches, box)
+
+
+def limit(made: Plot, common: Shared, plan: Plan) -> None:
+    """Draw the plan's limit as a dashed horizontal line, and keep it within the y range."""
+    if plan.limit is None:
+        return
+    y = plan.limit / plan.divisor
+    made.add_layout(Span(dimension="width", location=y, line_color=theme.QUIET, line_dash="dashed", line_width=1.5))
+    made.add_glyph(common.batches, Scatter(x="time", y={"value": y}, size=0, fill_alpha=0, line_alpha=0))
+
+
+def triangles(made: Plot, common: Shared, y: str, color: str) -> None:
+    """Draw small triangles that stand on the axis: something happened in these batches."""
+    shape = Scatter(x="middle", y=y, marker="triangle", size=8, fill_color=color, line_color=None)
+    made.add_glyph(common.batches, shape)
+
+
+def _counts() -> dict[float, str]:
+    """Return the words of all ticks from a thousand on: ``12k``, ``1.5M``; no formatter writes them without eval."""
+    words: dict[float, str] = {}
+    for exponent in range(2, 12):
+        for digit in TICK_DIGITS:
+            for times in range(1, 13):
+                value = digit * times * 10**exponent
+                if value >= 1000:
+                    power = min((len(str(value)) - 1) // 3, 4)
+                    words[value] = f"{value / 1000**power:.6g}{' kMGT'[power]}"
+    return words
+
+
+COUNTS = _counts()
