@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis import Thresholds as Thresholds
+    from jupyter_streamwatch.diagnosis import diagnose as diagnose
+    from jupyter_streamwatch.diagnosis import rules as rules
     from jupyter_streamwatch.history import History as History
     from jupyter_streamwatch.progress import Progress as Progress
     from jupyter_streamwatch.progress import parse as parse
@@ -23,8 +26,11 @@ _HOMES = {
     "History": "history",
     "Progress": "progress",
     "Recording": "recording",
+    "Thresholds": "diagnosis",
     "Watch": "watcher",
+    "diagnose": "diagnosis",
     "parse": "progress",
+    "rules": "diagnosis",
     "watch": "watcher",
 }
 

@@ -1,0 +1,23 @@
+"""Diagnosis of one query: does it keep up, why not, and what to paste."""
+
+from __future__ import annotations
+
+from jupyter_streamwatch.diagnosis.engine import diagnose
+from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Capacity, Diagnosis, Effect, Evidence, Hint
+from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
+from jupyter_streamwatch.diagnosis.thresholds import Thresholds
+
+__all__ = [
+    "LABELS",
+    "LEVELS",
+    "Capacity",
+    "Diagnosis",
+    "Effect",
+    "Evidence",
+    "Hint",
+    "Rule",
+    "Rules",
+    "Thresholds",
+    "diagnose",
+    "rules",
+]

@@ -1,0 +1,184 @@
+"""What a diagnosis says: plain, frozen data that every view turns into words, JSON or marks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SEVERITIES = ("critical", "warning", "info")
+
+LEVELS = {
+    "failed": "critical",
+    "finished": "ok",
+    "stopped": "muted",
+    "stuck": "critical",
+    "starting": "muted",
+    "idle": "muted",
+    "falling-behind": "critical",
+    "catching-up": "info",
+    "at-capacity": "warning",
+    "keeping-up": "ok",
+    "running": "info",
+    "unknown": "muted",
+}
+"""Level of each verdict, for its colour and shape."""
+
+LABELS = {
+    "failed": "Failed",
+    "finished": "Finished",
+    "stopped": "Stopped",
+    "stuck": "Stuck",
+    "starting": "Starting",
+    "idle": "Idle",
+    "falling-behind": "Falling behind",
+    "catching-up": "Catching up",
+    "at-capacity": "At capacity",
+    "keeping-up": "Keeping up",
+    "running": "Running",
+    "unknown": "Unknown",
+}
+"""The verdicts as a person reads them."""
+
+Range = tuple[float, float, float]
+"""(low, best, high) of a number that was computed, not measured."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that a hint rests on.
+
+    Attributes:
+        name: What was measured, in Spark's words where it has some (``addBatch``, ``numShufflePartitions``).
+        value: The number, or a text where the evidence is a text (an error class).
+        unit: ``ms``, ``rows``, ``rows/s``, ``bytes``, ``partitions``, ``share`` (of 1), ``time`` (epoch ms) or ``""``.
+        batches: Ids of the batches it was seen in, at most 20, oldest first; empty when no batch is meant.
+    """
+
+    name: str
+    value: float | str
+    unit: str = ""
+    batches: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a fix is predicted to do.
+
+    Attributes:
+        name: What changes (``batch time``, ``backlog gone in``).
+        low: Lower end of the range.
+        best: The prediction.
+        high: Upper end of the range.
+        unit: As in :class:`Evidence`.
+        text: The same as a sentence.
+    """
+
+    name: str
+    low: float
+    best: float
+    high: float
+    unit: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One finding: what it is, what shows it, why it happens, and what to do.
+
+    Attributes:
+        code: Stable name of the rule, as in ``sw.rules``.
+        severity: ``info``, ``warning`` or ``critical``.
+        title: The finding in one line.
+        evidence: The numbers behind it.
+        cause: Why it happens, in one sentence.
+        fix: What to do.
+        code_fix: Code to paste, computed for this query; None when there is none.
+        effect: What the fix is predicted to change; None when that cannot be computed.
+        under: Code of the hint that causes this one; None for a hint of its own.
+        link: The page of Spark's documentation that explains it.
+        share: Share of the batch time lost to it (0 to 1), for the order of hints; None when it costs no time.
+    """
+
+    code: str
+    severity: str
+    title: str
+    evidence: tuple[Evidence, ...]
+    cause: str
+    fix: str
+    code_fix: str | None = None
+    effect: Effect | None = None
+    under: str | None = None
+    link: str = ""
+    share: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hint as JSON-ready data."""
+        plain = asdict(self)
+        plain["evidence"] = [{**asdict(one), "batches": list(one.batches)} for one in self.evidence]
+        return plain
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much a query can do, from a fit of batch time = fixed cost + rows x cost a row.
+
+    Each number is (low, best, high), or None when it cannot be told.
+
+    Attributes:
+        max_rows_per_second: Highest rate the query sustains at its trigger interval; without an interval, the rate
+            that ever larger batches approach.
+        min_trigger_seconds: Shortest trigger interval it could keep at its present rate.
+        fixed_ms: Time of a batch that does not depend on its rows.
+        ms_per_1000_rows: Time that 1,000 more rows take.
+        reason: Why something is unknown, or how far the numbers reach beyond what was seen; "" when neither.
+        batches: How many batches the fit rests on.
+    """
+
+    max_rows_per_second: Range | None = None
+    min_trigger_seconds: Range | None = None
+    fixed_ms: Range | None = None
+    ms_per_1000_rows: Range | None = None
+    reason: str = ""
+    batches: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the capacity as JSON-ready data; ranges are [low, best, high]."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The judgement of one query.
+
+    Attributes:
+        verdict: One of the keys of ``LEVELS``.
+        reason: One sentence: why this verdict, with its numbers.
+        hints: Most important first, a symptom right after the hint that causes it.
+        capacity: What the query could do.
+    """
+
+    verdict: str
+    reason: str
+    hints: tuple[Hint, ...] = ()
+    capacity: Capacity = field(default_factory=Capacity)
+
+    @property
+    def label(self) -> str:
+        """The verdict as a person reads it, such as ``Falling behind``."""
+        return LABELS[self.verdict]
+
+    @property
+    def level(self) -> str:
+        """``ok``, ``info``, ``warning``, ``critical`` or ``muted``."""
+        return LEVELS[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the diagnosis as JSON-ready data."""
+        return {
+            "verdict": self.verdict,
+            "label": self.label,
+            "level": self.level,
+            "reason": self.reason,
+            "hints": [hint.to_dict() for hint in self.hints],
+            "capacity": self.capacity.to_dict(),
+        }

@@ -1,0 +1,158 @@
+"""How loaded a query is: batch time against the interval, time busy, and where its backlog goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from jupyter_streamwatch.diagnosis.series import held, known, median, rising, slope
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.window import Window
+
+Band: TypeAlias = Literal["over", "near", "under"]
+Trend: TypeAlias = Literal["grows", "shrinks", "steady"]
+
+_BUSY_BATCHES = 10  # what is busy now, without the pause of an hour ago
+_GROWS = 2.4  # standard deviations; a backlog that grows is an alarm (1 in 120 by chance)
+_SHRINKS = 2.0  # four batches in a row; catching up alarms nobody
+
+
+@dataclass(frozen=True)
+class Load:
+    """What tells whether a query keeps up; unknown is None.
+
+    Attributes:
+        judged: Settled batches in the window.
+        typical: Median batch time in ms.
+        interval: Trigger interval in ms.
+        utilisation: Batch time divided by the interval.
+        band: Where utilisation has held: over the interval, near it, or under.
+        busy: Share of the time in which a batch ran.
+        rows: Median rows of a batch.
+        backlog: Rows waiting after the last batch.
+        trend: Where the backlog goes; None when it is unknown or too short.
+        change: Rows a second by which the backlog changes.
+        remaining: Time in ms until a shrinking backlog is gone.
+        batches: Batch ids that the backlog's trend rests on.
+        draining: Rows a batch shrink from batch to batch: what waited is being worked off.
+        swelling: Rows or time a batch grow from batch to batch.
+        limited: Every batch has the same number of rows.
+    """
+
+    judged: int
+    typical: float | None
+    interval: float | None
+    utilisation: float | None
+    band: Band | None
+    busy: float | None
+    rows: float | None
+    backlog: float | None
+    trend: Trend | None
+    change: float | None
+    remaining: float | None
+    batches: tuple[int, ...]
+    draining: bool
+    swelling: bool
+    limited: bool
+
+    @property
+    def pressed(self) -> bool:
+        """Whether the query has no time to lose."""
+        return self.band in ("over", "near") or self.trend == "grows"
+
+
+def load(window: Window) -> Load:
+    """Measure the load over the window."""
+    judged = len(known(window.total))
+    band = _band(window)
+    trend, change, backlog, batches = _backlog(window)
+    rows = window.usual("numInputRows")
+    recent_rows = known(window.recent("numInputRows"))
+    recent_time = known(window.total[-int(window.t.recent) :])
+    remaining = None
+    if trend == "shrinks" and change and backlog is not None:
+        remaining = backlog / -change * 1000
+    interval = window.interval
+    typical = window.typical
+    return Load(
+        judged=judged,
+        typical=typical,
+        interval=interval,
+        utilisation=typical / interval if interval and typical is not None else None,
+        band=band,
+        busy=_busy(window),
+        rows=rows,
+        backlog=backlog,
+        trend=trend,
+        change=change,
+        remaining=remaining,
+        batches=batches,
+        draining=rising(recent_rows[-8:]) <= -_SHRINKS and recent_rows[-1] < 0.7 * max(recent_rows[-8:]),
+        swelling=_swells(recent_rows, window) and _swells(recent_time, window),
+        limited=len(recent_rows) >= 5 and max(recent_rows[-10:]) <= 1.01 * min(recent_rows[-10:]),
+    )
+
+
+def _band(window: Window) -> Band | None:
+    interval = window.interval
+    times = known(window.total)
+    t = window.t
+    if not interval or len(times) < t.min_batches:
+        return None
+    shares = [time / interval for time in times[-60:]]
+    busy = _busy(window)
+    if held(shares, t.behind, t.behind - t.clear, int(t.hold)) and (busy is None or busy >= t.busy):
+        return "over"
+    if held(shares, t.capacity, t.capacity - t.clear, int(t.hold)) and (busy is None or busy >= t.capacity - t.clear):
+        return "near"
+    return "under"
+
+
+def _busy(window: Window) -> float | None:
+    """Return the share of the time between starts in which a batch ran, over the last batches of any kind."""
+    starts, times, ids = window.column("timestamp"), window.all_total, window.column("batchId")
+    spans = [
+        (times[place], starts[place + 1] - starts[place])
+        for place in range(max(window.rows - _BUSY_BATCHES - 1, 1), window.rows - 1)
+        if ids[place + 1] == ids[place] + 1 and starts[place + 1] > starts[place] and times[place] == times[place]
+    ]
+    if len(spans) < window.t.min_batches - 1:
+        return None
+    # A batch never runs beyond the next start, except for what clocks round.
+    return sum(min(time, span) for time, span in spans) / sum(span for _, span in spans)
+
+
+def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, tuple[int, ...]]:
+    """Return where the backlog goes, by how many rows a second, how large it is, and the batches that tell.
+
+    The first batch of a run counts too: how much waits after it is as true as after any other.
+    """
+    column, starts, ids = window.column("backlog"), window.column("timestamp"), window.column("batchId")
+    places = [place for place, has in enumerate(window.data) if has][-int(window.t.recent) :]
+    points = [(starts[p], column[p], ids[p]) for p in places if column[p] == column[p] and starts[p] == starts[p]]
+    if not points or points[-1][2] != ids[places[-1]]:
+        return None, None, None, ()
+    backlog = points[-1][1]
+    batches = tuple(int(one) for _, _, one in points if one == one)  # noqa: PLR0124 - not NaN
+    if len(points) < 4:
+        return None, None, backlog, batches
+    values = [value for _, value, _ in points]
+    surely = rising(values)
+    fit = slope([start for start, _, _ in points], values)
+    change = fit[1] * 1000 if fit else None
+    least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
+    if surely >= _GROWS and values[-1] - values[0] >= least and change is not None and change > 0:
+        return "grows", change, backlog, batches
+    if surely <= -_SHRINKS and values[0] - values[-1] >= least and change is not None and change < 0:
+        return ("shrinks" if backlog >= least else "steady"), change, backlog, batches
+    return "steady", change, backlog, batches
+
+
+def _swells(values: list[float], window: Window) -> bool:
+    size = len(values)
+    if size < window.t.min_trend or rising(values) < _GROWS:
+        return False
+    third = size // 3
+    before, after = median(values[:third]), median(values[-third:])
+    return before is not None and after is not None and after >= window.t.trend_growth * before

@@ -1,0 +1,117 @@
+"""What most rules need: evidence from columns, and whether a part of the batch time is slow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
+from jupyter_streamwatch.diagnosis.series import held, known, median
+from jupyter_streamwatch.format import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+
+_EXTREME_PART = 30_000.0  # ms; a part that takes this long, and most of its trigger, is slow without comparison
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A part of the batch that takes too long: its usual time, its share of the batch, and where it was seen."""
+
+    ms: float
+    share: float
+    batches: tuple[int, ...]
+    of: float
+    alone: bool = False  # one extreme record, no comparison
+
+
+def slow_part(window: Window, names: Sequence[str]) -> Slow | None:
+    """Say whether these parts of ``durationMs`` together are slow: a large share of the batch, and long, for a while.
+
+    One record proves it when the part is extreme. That also holds for a trigger that found no data.
+    """
+    t = window.t
+    parts, totals = window.parts(names), window.total
+    flags = [
+        1.0 if part >= t.part_least and part >= t.part * total else 0.0
+        for part, total in zip(parts, totals, strict=True)
+        if part == part and total > 0  # noqa: PLR0124 - not NaN
+    ]
+    if len(flags) >= t.min_batches:
+        if not held(flags, 1.0, 1.0, int(t.hold)):
+            return None
+        ms = median(parts[-int(t.recent) :])
+        typical = window.typical
+        if ms is None or not typical or ms < t.part * typical:
+            return None
+        return Slow(ms, min(ms / typical, 1.0), window.evidence(), typical)
+    return _extreme(window, names)
+
+
+def _extreme(window: Window, names: Sequence[str]) -> Slow | None:
+    record = window.records[-1] if window.records else None
+    if record is None or not record.batchId:
+        return None  # nothing, or the first batch
+    total = record.durationMs.get("triggerExecution") or record.batchDuration
+    part = sum(record.durationMs.get(name, 0) for name in names)
+    if not total or part < _EXTREME_PART or part < window.t.dominates * total:
+        return None
+    return Slow(part, min(part / total, 1.0), (record.batchId,), total, alone=True)
+
+
+def severity(load: Load, slow: Slow) -> str:
+    """Return how bad lost time is: a warning where there is none to lose, else worth knowing."""
+    if load.pressed or slow.alone:
+        return "warning"
+    return "warning" if load.interval and slow.ms >= 0.5 * load.interval else "info"
+
+
+def shorter(window: Window, lost: float, *, low: float = 0.5, high: float = 1.0) -> Effect | None:
+    """Predict the batch time without ``lost`` ms of it; between ``low`` and ``high`` of them may really go."""
+    before = window.typical or median(window.all_total)
+    if before is None:
+        return None
+    least = max(before - high * lost, 0.02 * before)
+    most = max(before - low * lost, least)
+    best = max(before - (low + 2 * high) / 3 * lost, least)
+    text = f"about {duration(best)} instead of {duration(before)} a batch ({duration(least)} to {duration(most)})"
+    return Effect("batch time", least, best, most, "ms", text)
+
+
+def seen(window: Window, name: str, unit: str, column: str | None = None) -> Evidence | None:
+    """Return the median of a column over the recent settled batches as evidence; None when it is unknown."""
+    value = window.usual(column or name)
+    return None if value is None else Evidence(name, value, unit, window.evidence())
+
+
+def gathered(*evidence: Evidence | None) -> tuple[Evidence, ...]:
+    """Leave out what is unknown."""
+    return tuple(one for one in evidence if one is not None)
+
+
+def batch_time(window: Window, load: Load) -> tuple[Evidence, ...]:
+    """Return batch time and interval as evidence."""
+    return gathered(
+        Evidence("triggerExecution", window.typical, "ms", window.evidence()) if window.typical is not None else None,
+        Evidence("trigger interval", load.interval, "ms") if load.interval else None,
+    )
+
+
+def least_seconds(window: Window, factor: float) -> float | None:
+    """Return a round number of seconds that is ``factor`` times the usual batch time or a little more."""
+    times = known(window.total[-int(window.t.recent) :])
+    if not times:
+        return None
+    seconds = factor * (median(times) or 0.0) / 1000
+    steps = (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
+    return next((float(step) for step in steps if step >= seconds), None)
+
+
+def trigger_code(seconds: float) -> str:
+    """Return the code that sets a trigger interval."""
+    whole = f"{seconds:g}"
+    return f'.trigger(processingTime="{whole} second{"" if whole == "1" else "s"}")'

@@ -1,0 +1,87 @@
+"""The rules by their codes: what each is for, and which are switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from jupyter_streamwatch.diagnosis.hint import Hint
+from jupyter_streamwatch.diagnosis.load import Load
+from jupyter_streamwatch.diagnosis.window import Window
+
+Check: TypeAlias = Callable[[Window, Load], "Hint | None"]
+
+GUIDE = "https://spark.apache.org/docs/latest/streaming/"
+API = GUIDE + "apis-on-dataframes-and-datasets.html"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        code: Its stable name.
+        family: The family of rules it belongs to.
+        about: What it finds, in one sentence.
+        check: The function that looks at a window and returns a hint or None.
+        within: ``addBatch`` for the rules that explain the time inside it: only the first that holds is shown.
+    """
+
+    code: str
+    family: str
+    about: str
+    check: Check
+    within: str | None = None
+
+
+class Rules(Mapping[str, Rule]):
+    """All rules by code, in the order in which they are tried; ``switch_off(code)`` silences one."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, Rule] = {}
+        self._off: frozenset[str] = frozenset()
+
+    def __getitem__(self, code: str) -> Rule:
+        rule = self._rules.get(code)
+        if rule is None:
+            raise KeyError(f"No rule {code!r}. The rules are: {', '.join(self._rules)}.")
+        return rule
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @property
+    def off(self) -> frozenset[str]:
+        """Codes of the rules that are switched off."""
+        return self._off
+
+    def switch_off(self, *codes: str) -> None:
+        """Silence rules; KeyError for an unknown code."""
+        self._off |= {self[code].code for code in codes}
+
+    def switch_on(self, *codes: str) -> None:
+        """Let rules speak again, all of them without an argument; KeyError for an unknown code."""
+        self._off -= {self[code].code for code in codes} if codes else self._off
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule; the order of adding is the order of trying."""
+        if rule.code in self._rules:
+            raise ValueError(f"Rule {rule.code!r} is there already.")
+        self._rules[rule.code] = rule
+
+
+rules = Rules()
+
+
+def rule(code: str, about: str, *, within: str | None = None) -> Callable[[Check], Check]:
+    """Make a function a rule of the family that its module is named after."""
+
+    def register(check: Check) -> Check:
+        rules.add(Rule(code, check.__module__.rsplit(".", 1)[-1], about, check, within))
+        return check
+
+    return register

@@ -1,0 +1,104 @@
+"""Small robust statistics over the numbers of a few batches; NaN is unknown and left out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+
+def known(values: Iterable[float]) -> list[float]:
+    """Return the values that are numbers."""
+    return [value for value in values if value == value]  # noqa: PLR0124 - NaN is not equal to itself
+
+
+def median(values: Iterable[float]) -> float | None:
+    """Return the median of the known values; None without any."""
+    return quantile(values, 0.5)
+
+
+def quantile(values: Iterable[float], share: float) -> float | None:
+    """Return the value that ``share`` of the known values do not exceed (interpolated); None without any."""
+    ordered = sorted(known(values))
+    if not ordered:
+        return None
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    rest = place - below
+    return ordered[below] if not rest else ordered[below] * (1 - rest) + ordered[below + 1] * rest
+
+
+def held(values: Iterable[float], enter: float, clear: float, hold: int) -> bool:
+    """Say whether ``values`` stayed at or above ``enter`` long enough, and were not below ``clear`` as long since.
+
+    A counter goes up by one for a value of at least ``enter`` and down by one for a value below ``clear``; the state
+    is raised when it reaches ``hold`` and cleared when it is back at zero. The answer depends on the values alone,
+    so a recording gives the same as the live query.
+    """
+    count = 0
+    raised = False
+    for value in values:
+        if value >= enter:
+            count = min(count + 1, hold)
+            raised = raised or count == hold
+        elif value < clear:
+            count = max(count - 1, 0)
+            raised = raised and count > 0
+    return raised
+
+
+def rising(values: Sequence[float]) -> float:
+    """Return how surely the values rise (above 0) or fall (below 0): Mann and Kendall's statistic.
+
+    It is in standard deviations of what chance gives: 2.3 is reached by chance once in a hundred. 0 for fewer than
+    four values.
+    """
+    numbers = np.asarray(known(values))
+    size = len(numbers)
+    if size < 4:
+        return 0.0
+    above, below = _pairs(size)
+    total = float(np.sign(numbers[below] - numbers[above]).sum())
+    return total / math.sqrt(size * (size - 1) * (2 * size + 5) / 18)
+
+
+def slope(places: Sequence[float], values: Sequence[float]) -> tuple[float, float, float] | None:
+    """Return (low, best, high) of the slope of ``values`` over ``places``: Theil and Sen's median of pairs.
+
+    The range is the middle nine tenths of what the pairs say, narrowed as Sen does by the number of points. None
+    when no two places differ.
+    """
+    x, y = np.asarray(places, float), np.asarray(values, float)
+    good = np.isfinite(x) & np.isfinite(y)
+    x, y = x[good], y[good]
+    size = len(x)
+    if size < 2:
+        return None
+    above, below = _pairs(size)
+    run = x[below] - x[above]
+    apart = run != 0
+    slopes = np.sort((y[below] - y[above])[apart] / run[apart])
+    if not len(slopes):
+        return None
+    spread = 1.645 * math.sqrt(size * (size - 1) * (2 * size + 5) / 18)
+    low = max(math.floor((len(slopes) - spread) / 2), 0)
+    high = min(math.ceil((len(slopes) + spread) / 2), len(slopes) - 1)
+    return float(slopes[low]), float(np.median(slopes)), float(slopes[high])
+
+
+_PAIRS: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
+
+
+def _pairs(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the indices of all pairs of ``size`` values, earlier first; kept, because windows have few sizes."""
+    if size not in _PAIRS:
+        if len(_PAIRS) > 256:
+            _PAIRS.clear()
+        _PAIRS[size] = np.triu_indices(size, 1)
+    return _PAIRS[size]

@@ -1,0 +1,140 @@
+"""The verdict: one word for how a query is, and one sentence why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.series import median
+from jupyter_streamwatch.format import clean, duration, middle, number, percent, rate
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+
+Verdict = tuple[str, str]
+"""(verdict, reason)."""
+
+_NO_PROGRESS = ("continuous", "realTime")
+
+
+def verdict(window: Window, load: Load) -> Verdict:
+    """Judge the query; the first that matches wins."""
+    return _ended(window) or _waiting(window) or _busy(window, load)
+
+
+def stuck(window: Window) -> tuple[float, float, float | None] | None:
+    """Return (ms the batch runs, ms without a finished task, usual ms or None) of a batch that hangs, else None."""
+    batch, now, t = window.history.running, window.now, window.t
+    run = window.run
+    if batch is None or now is None or batch.started is None or run is None or batch.runId != run.runId:
+        return None
+    last = window.history.last
+    if last is not None and last.runId == batch.runId and batch.batchId is not None and last.batchId is not None:
+        if last.batchId >= batch.batchId:
+            return None  # its end has been reported
+    ran = now - batch.started
+    quiet = now - max(batch.started, batch.lastTaskEnd or 0.0)
+    usual = window.typical if len(window.total) >= t.min_batches else median(window.all_total)
+    longest = max(t.stuck_factor * usual, t.stuck_least) if usual is not None else t.stuck_first
+    # Tasks of a batch take at most as long as the batch: silence for half of its usual time is ordinary.
+    calm = max(t.stuck_quiet, (usual or 0.0) / 2)
+    return (ran, quiet, usual) if ran > longest and quiet > calm else None
+
+
+def _ended(window: Window) -> Verdict | None:
+    run = window.run
+    if run is None or run.state == "active":
+        return None
+    if run.state == "failed":
+        first = next((clean(line) for line in (run.exception or "").splitlines() if line.strip()), "")
+        name = run.errorClass or middle(first, 160)
+        return "failed", f"The query ended with an error: {name}" if name else "The query ended with an error."
+    if window.once:
+        return "finished", f"The query worked through what was there and ended{_batches(window)}."
+    return "stopped", f"The query was stopped{_batches(window)}."
+
+
+def _batches(window: Window) -> str:
+    run = window.run
+    if run is None or run.firstBatch is None or run.lastBatch is None:
+        return " without a batch"
+    if run.firstBatch == run.lastBatch:
+        return f" after batch {run.lastBatch}"
+    return f" after batches {run.firstBatch} to {run.lastBatch}"
+
+
+def _waiting(window: Window) -> Verdict | None:
+    history = window.history
+    hangs = stuck(window)
+    if hangs:
+        ran, quiet, usual = hangs
+        than = f"; usual are {duration(usual)}" if usual is not None else ""
+        return "stuck", f"The running batch takes {duration(ran)}{than}. No task has finished for {duration(quiet)}."
+    record = history.record
+    mine = record is not None and (window.run is None or record.runId == window.run.runId)
+    if window.rows == 0 and not mine:
+        if window.trigger is not None and window.trigger.kind in _NO_PROGRESS:
+            return "running", "Spark reports no progress in this mode."
+        if window.run is None and record is None:
+            return "unknown", "Nothing is known of this query yet."
+        status = history.status
+        if status is not None and status.message.startswith("Waiting for data"):
+            return "idle", "The query has started and waits for its first data."
+        return "starting", "The query has started; no batch is done yet."
+    if record is not None and mine and record.kind == "idle":
+        return "idle", "No new data has come since the last batch."
+    return None
+
+
+def _busy(window: Window, load: Load) -> Verdict:
+    t = window.t
+    if load.trend == "grows":
+        return "falling-behind", f"{_backlog(load)} and grows by {rate(load.change)}."
+    if load.trend == "shrinks":
+        left = f", about {duration(load.remaining)} to go" if load.remaining else ""
+        return "catching-up", f"{_backlog(load)} and shrinks by {rate(-(load.change or 0.0))}{left}."
+    if window.once:
+        return "running", "The query works through what was there when it started, then ends."
+    if load.judged < t.min_batches or load.typical is None:
+        return "running", f"Too few batches with data to judge: {load.judged} of {t.min_batches:g}."
+    if load.interval:
+        return _by_interval(load)
+    return _by_pauses(window, load)
+
+
+def _by_interval(load: Load) -> Verdict:
+    against = f"Batches take {duration(load.typical)} of the {duration(load.interval)} trigger interval"
+    if load.band == "over" and load.draining:
+        return "catching-up", f"{against}, with fewer rows from batch to batch."
+    if load.band == "over":
+        return "falling-behind", f"{against}."
+    if load.band == "near":
+        return "at-capacity", f"{against}: little time is left."
+    return "keeping-up", f"{against}."
+
+
+def _by_pauses(window: Window, load: Load) -> Verdict:
+    """Judge without a trigger interval: by the time between batches, then by the backlog, then by trends."""
+    busy = load.busy
+    if busy is None:
+        return "running", "The batches do not follow each other, so nothing tells how busy the query is."
+    if busy < window.t.busy:
+        return "keeping-up", f"Batches take {duration(load.typical)}; the query is busy {percent(busy)} of the time."
+    if load.swelling:
+        return "falling-behind", "Batches follow each other without a pause, and each has more rows and takes longer."
+    if load.draining:
+        return "catching-up", "Batches follow each other without a pause, with fewer rows from batch to batch."
+    if load.backlog is not None and load.trend == "steady":
+        if load.backlog < max(load.rows or 0.0, 1.0):
+            return (
+                "keeping-up",
+                f"Batches follow each other without a pause, and only {number(load.backlog)} rows wait.",
+            )
+        return "at-capacity", f"Batches follow each other without a pause. {_backlog(load)}, neither more nor less."
+    if window.facts.rateLimit == () and not load.limited and load.judged >= window.t.min_trend:
+        return "keeping-up", "Each batch takes all that is there, and batches do not grow."
+    return "unknown", "Batches follow each other without a pause, and nothing tells how many rows wait."
+
+
+def _backlog(load: Load) -> str:
+    return f"{number(load.backlog)} rows wait"

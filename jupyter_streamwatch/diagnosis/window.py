@@ -1,0 +1,203 @@
+"""What a rule looks at: the recent batches of a query's latest run, read once and shared by all rules."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jupyter_streamwatch.diagnosis.series import known, median
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from jupyter_streamwatch.diagnosis.thresholds import Thresholds
+    from jupyter_streamwatch.history import Facts, History, Run
+    from jupyter_streamwatch.progress import Progress, Trigger
+
+_EVIDENCE = 20  # batch ids that a hint names at most
+_RECORDS = 40  # records that rules read whole; columns reach further back
+
+DISCOVERY = ("latestOffset", "getOffset", "getEndOffset", "setOffsetRange", "getBatch", "getLatestOffset")
+"""Parts of ``durationMs`` in which Spark asks the sources what is new, under the names of all versions."""
+
+CHECKPOINT = ("walCommit", "commitOffsets")
+"""Parts of ``durationMs`` in which Spark writes its offset and commit log."""
+
+
+class Window:
+    """The last batches of the latest run of a query.
+
+    ``rows`` are all its batches in the window, ``settled`` those that say something about speed: batches with data,
+    without the run's first one, which starts cold and often takes all that waited.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        thresholds: Thresholds,
+        *,
+        trigger: Trigger | None = None,
+        now: float | None = None,
+        others: Sequence[History] = (),
+    ) -> None:
+        """Select the window; ``now`` is epoch ms, ``others`` are the other queries of the session."""
+        self.history: History = history.snapshot()
+        self.t = thresholds
+        self.now = now
+        self.others = others
+        self.trigger = trigger or self.history.trigger
+        self.facts: Facts = self.history.facts
+        runs = self.history.runs
+        self.run: Run | None = runs[-1] if runs else None
+        self._batches = self.history.batches.tail(int(thresholds.window))
+        mine = self._batches.runIndex == len(runs) - 1
+        mine[: -int(thresholds.window)] = False
+        self._mine: NDArray[np.intp] = np.flatnonzero(mine)
+        self._columns: dict[str, list[float]] = {}
+        self._settled_columns: dict[str, list[float]] = {}
+        self.rows = len(self._mine)
+        self.data = [kind > 0 for kind in self.column("kind")]
+        self.settled = self._settle()
+
+    @property
+    def interval(self) -> float | None:
+        """The trigger interval in ms, or None without one."""
+        trigger = self.trigger
+        if trigger is None or trigger.kind != "processingTime" or not trigger.interval_ms:
+            return None
+        return float(trigger.interval_ms)
+
+    @property
+    def once(self) -> bool:
+        """Whether the trigger works through what is there and ends."""
+        return self.trigger is not None and self.trigger.kind in ("once", "availableNow")
+
+    def column(self, name: str) -> list[float]:
+        """Return a column of all batches in the window, unknown as NaN, times in epoch ms."""
+        values = self._columns.get(name)
+        if values is None:
+            values = self._batches.numbers(name)[self._mine].tolist()
+            self._columns[name] = values
+        return values
+
+    def values(self, name: str) -> list[float]:
+        """Return a column of the settled batches."""
+        values = self._settled_columns.get(name)
+        if values is None:
+            column = self.column(name)
+            values = [column[place] for place in self.settled]
+            self._settled_columns[name] = values
+        return values
+
+    def recent(self, name: str) -> list[float]:
+        """Return a column of the last settled batches, enough to say how it is now."""
+        return self.values(name)[-int(self.t.recent) :]
+
+    def usual(self, name: str) -> float | None:
+        """Return the median of a column over the recent settled batches."""
+        return median(self.recent(name))
+
+    def parts(self, names: Sequence[str]) -> list[float]:
+        """Return the sum of parts of ``durationMs`` for each settled batch; an absent part takes no time."""
+        key = "+".join(names)
+        total = self._settled_columns.get(key)
+        if total is None:
+            columns = [self.values(f"durationMs.{name}") for name in names]
+            total = [sum(known(values)) if known(values) else np.nan for values in zip(*columns, strict=True)]
+            self._settled_columns[key] = total
+        return total
+
+    @cached_property
+    def parts_reported(self) -> tuple[str, ...]:
+        """Names of the parts of ``durationMs`` that the last batch reports."""
+        return tuple(self.ran[-1].durationMs) if self.ran else ()
+
+    @cached_property
+    def total(self) -> list[float]:
+        """Batch time of the settled batches in ms."""
+        return self._total(self.values("durationMs.triggerExecution"), self.values("batchDuration"))
+
+    @cached_property
+    def all_total(self) -> list[float]:
+        """Batch time of all batches in the window in ms."""
+        return self._total(self.column("durationMs.triggerExecution"), self.column("batchDuration"))
+
+    @cached_property
+    def typical(self) -> float | None:
+        """Median batch time of the recent settled batches in ms."""
+        return median(self.total[-int(self.t.recent) :])
+
+    @cached_property
+    def ids(self) -> list[int | None]:
+        """Batch ids of the settled batches."""
+        return [None if one != one else int(one) for one in self.values("batchId")]  # noqa: PLR0124 - NaN
+
+    def evidence(self, places: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Return the batch ids at ``places`` of the settled batches (default: the recent ones), the last 20."""
+        ids = self.ids[-int(self.t.recent) :] if places is None else [self.ids[place] for place in places]
+        return tuple(one for one in ids[-_EVIDENCE:] if one is not None)
+
+    @cached_property
+    def records(self) -> tuple[Progress, ...]:
+        """The last records of the latest run, idle ones included."""
+        recent = self.history.recent[-_RECORDS:]
+        run = self.run
+        if run is None or (recent and recent[0].runId == recent[-1].runId == run.runId):
+            return tuple(recent)
+        return tuple(one for one in recent if one.runId == run.runId)
+
+    @cached_property
+    def ran(self) -> tuple[Progress, ...]:
+        """The last records of batches that ran (no idle ones)."""
+        return tuple(one for one in self.records if one.kind != "idle")
+
+    @cached_property
+    def with_data(self) -> tuple[Progress, ...]:
+        """The last records of batches that had rows."""
+        return tuple(one for one in self.records if one.kind == "data")
+
+    @cached_property
+    def last(self) -> Progress | None:
+        """The last record of a batch of this run; else of an idle one."""
+        return self.ran[-1] if self.ran else self.records[-1] if self.records else self.history.last
+
+    @cached_property
+    def sink(self) -> str:
+        """The sink's description as Spark sends it; "" when unknown."""
+        last = self.last
+        return (last.sink.description if last is not None and last.sink is not None else None) or ""
+
+    @property
+    def foreach_batch(self) -> bool | None:
+        """Whether the sink is a foreachBatch function; None when nothing tells."""
+        if self.facts.foreachBatch is not None:
+            return self.facts.foreachBatch
+        return "ForeachBatch" in self.sink if self.sink else None
+
+    @property
+    def foreach(self) -> bool:
+        """Whether the sink runs a function of the user for each row or batch."""
+        return bool(self.foreach_batch) or "Foreach" in self.sink
+
+    def _settle(self) -> list[int]:
+        data = [place for place, has in enumerate(self.data) if has]
+        if not data:
+            return data
+        return data[1:] if self._is_first(data[0]) else data
+
+    def _is_first(self, place: int) -> bool:
+        """Whether the batch at ``place`` is the first with data of its run, and so no measure of speed."""
+        if self.column("batchId")[place] == 0:
+            return True
+        # Every batch but the first of a run has a rate since the trigger before it. A run may begin with a batch
+        # without data, which only moves the watermark.
+        rates = self.column("inputRowsPerSecond")
+        return not rates[place] > 0 or (place == 1 and not rates[0] >= 0)
+
+    @staticmethod
+    def _total(trigger: list[float], batch: list[float]) -> list[float]:
+        return [one if one == one else other for one, other in zip(trigger, batch, strict=True)]  # noqa: PLR0124
