@@ -5,5 +5,6 @@ export default ts.config(js.configs.recommended, ...ts.configs.strictTypeChecked
   languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
   rules: {
     "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
   },
 });

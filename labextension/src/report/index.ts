@@ -1,0 +1,22 @@
+// The same dashboard in a report: one file, no kernel, BokehJS already on the page.
+
+import type { Bokeh } from "../shared/bokeh.ts";
+import { Dashboard } from "../shared/dashboard.ts";
+import type { Snapshot } from "../shared/protocol.ts";
+import { Store } from "../shared/store.ts";
+
+function mount(): void {
+  const data = document.getElementById("streamwatch-data");
+  const place = document.getElementById("streamwatch");
+  if (!data || !place) return;
+  const store = new Store();
+  store.load(JSON.parse(data.textContent) as Snapshot);
+  const page = globalThis as unknown as { Bokeh?: Bokeh };
+  const bokeh = () => {
+    return page.Bokeh ? Promise.resolve(page.Bokeh) : Promise.reject(new Error("BokehJS is missing in this file"));
+  };
+  new Dashboard({ store, link: null, bokeh, theme: () => "auto" }).mount(place);
+}
+
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mount);
+else mount();

@@ -1,0 +1,248 @@
+// The charts of one query: one Bokeh document, one root a chart, headers in HTML that are title, legend and values.
+
+import type { Bokeh, BokehRange, BokehSource, BokehView } from "./bokeh.ts";
+import { h, setAttribute, setText } from "./dom.ts";
+import { exact, shifted, write } from "./format.ts";
+import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data } from "./protocol.ts";
+import { length } from "./store.ts";
+
+/** One chart in the page: its header, its place, and Bokeh's view once it is there. */
+interface Panel {
+  root: ChartRoot;
+  element: HTMLElement;
+  place: HTMLElement;
+  cursor: HTMLElement;
+  values: HTMLElement[];
+  view: BokehView | null;
+}
+
+export interface ChartsActions {
+  /** The pointer is over this row; null when it left. */
+  point: (row: number | null) => void;
+  /** A person zoomed or went back to following. */
+  following: (following: boolean) => void;
+}
+
+/** Charts that share one time axis and one cursor. */
+export class Charts {
+  readonly element = h("div", "sw-charts");
+  painted = 0;
+  following = true;
+  private panels: Panel[] = [];
+  private key: string | null = null;
+  private data: Data = { batches: {}, marks: {} };
+  private times: number[] = [];
+  private set: ChartSet | null = null;
+  private views: BokehView[] = [];
+  private turn = 0;
+
+  constructor(private readonly actions: ChartsActions) {
+    this.element.addEventListener("pointerleave", () => actions.point(null));
+  }
+
+  get ready(): boolean {
+    return this.views.length > 0;
+  }
+
+  /** Shows the headers at once; `draw` brings the pictures. */
+  arrange(set: ChartSet | null): void {
+    const key = set ? set.key : null;
+    if (key === this.key && this.set !== null) return;
+    this.close();
+    this.key = key;
+    this.set = set;
+    this.panels = (set?.roots ?? []).map((root) => this.panel(root));
+    this.element.replaceChildren(...this.panels.map((panel) => panel.element));
+  }
+
+  /** Embeds the document; the element must be in the page. */
+  async draw(bokeh: Bokeh): Promise<void> {
+    const set = this.set;
+    if (!set || this.ready || !this.element.isConnected) return;
+    const turn = ++this.turn;
+    const roots = Object.fromEntries(this.panels.map((panel) => [panel.root.root_id, panel.place]));
+    const items = [{ docid: set.docid, roots, root_ids: this.panels.map((panel) => panel.root.root_id) }];
+    // Bokeh takes the JSON over: a copy of its own for each view.
+    const [manager] = await bokeh.embed.embed_items(structuredClone(set.docs_json), items);
+    if (!manager) return;
+    if (turn !== this.turn) {
+      for (const view of manager.roots) view.remove();
+      return;
+    }
+    this.views = manager.roots;
+    for (const panel of this.panels) panel.view = manager.get_by_id(panel.root.root_id);
+    this.prepare();
+    this.fill(this.data);
+  }
+
+  /** Gives the sources their rows; times are shown in the reader's zone. */
+  fill(data: Data): void {
+    this.data = data;
+    const columns = this.set?.timeColumns ?? {};
+    this.times = (data.batches.timestamp ?? []).map((at) => shifted(at) ?? NaN);
+    for (const name of ["batches", "marks"] as const) {
+      const source = this.model(name);
+      if (source) source.data = forBokeh(data[name], columns[name] ?? []);
+    }
+    if (this.ready) this.painted += 1;
+  }
+
+  /** Writes the values of a row into the headers, and draws the cursor there. */
+  show(row: number, pointed: boolean): void {
+    const at = this.times[row];
+    for (const panel of this.panels) {
+      panel.root.series.forEach((series, index) => {
+        const value = this.data.batches[series.column]?.[row] ?? null;
+        const element = panel.values[index];
+        if (!element) return;
+        setText(element, write(series.format, value));
+        setAttribute(element, "title", value === null ? null : exact(value));
+      });
+      this.placeCursor(panel, pointed && at !== undefined ? at : null);
+    }
+  }
+
+  /** Says in words what each chart shows, for those who do not see it. */
+  describe(row: number): void {
+    const id = this.data.batches.batchId?.[row];
+    for (const { root, place } of this.panels) {
+      const values = root.series.map((series) => {
+        return `${series.label} ${write(series.format, this.data.batches[series.column]?.[row] ?? null)}`;
+      });
+      const unit = root.unit ? ` (${root.unit})` : "";
+      setAttribute(place, "aria-label", `${root.title}${unit}, batch ${String(id ?? "n/a")}: ${values.join(", ")}.`);
+    }
+  }
+
+  /** The row whose batch started nearest to a moment of the axis. */
+  nearest(moment: number): number {
+    let best = -1;
+    let distance = Infinity;
+    this.times.forEach((at, row) => {
+      if (Math.abs(at - moment) <= distance) {
+        distance = Math.abs(at - moment);
+        best = row;
+      }
+    });
+    return best;
+  }
+
+  /** Shows the whole run again and follows new batches. */
+  follow(): void {
+    for (const range of this.ranges()) {
+      range.have_updated_interactively = false;
+      range.reset?.();
+    }
+    for (const view of this.views) view.update_dataranges?.();
+    this.setFollowing(true);
+  }
+
+  repaint(): void {
+    for (const view of this.views) view.request_paint?.();
+  }
+
+  close(): void {
+    this.turn += 1;
+    for (const view of this.views) view.remove();
+    this.views = [];
+    this.panels = [];
+    this.set = null;
+    this.setFollowing(true);
+  }
+
+  private panel(root: ChartRoot): Panel {
+    const values: HTMLElement[] = [];
+    const title = h("span", "sw-chart-title", root.title);
+    if (root.question) title.title = root.question;
+    const legend = h("span", "sw-legend");
+    for (const series of root.series) {
+      const mark = h("i", "sw-mark");
+      mark.style.background = series.color;
+      const value = h("span", "sw-value");
+      values.push(value);
+      const label = h("bdi", "sw-series-label", series.label);
+      legend.append(h("span", "sw-series", mark, label, value));
+    }
+    const unit = root.unit ? [h("span", "sw-unit", root.unit)] : [];
+    const header = h("header", "", title, ...unit, legend);
+    const cursor = h("div", "sw-cursor");
+    cursor.hidden = true;
+    const place = h("div", "sw-place");
+    place.style.minHeight = `${root.height}px`;
+    place.setAttribute("role", "img");
+    place.setAttribute("aria-label", root.title);
+    const element = h("figure", "sw-chart", header, h("div", "sw-plot", place, cursor));
+    element.dataset.chart = root.name;
+    const panel: Panel = { root, element, place, cursor, values, view: null };
+    this.listen(panel);
+    return panel;
+  }
+
+  private listen(panel: Panel): void {
+    panel.place.addEventListener("pointermove", (event) => {
+      const frame = panel.view?.frame;
+      if (!frame || event.buttons) return;
+      const x = event.clientX - panel.place.getBoundingClientRect().left;
+      const inside = x >= frame.bbox.left && x <= frame.bbox.left + frame.bbox.width;
+      this.actions.point(inside ? this.nearest(frame.x_scale.invert(x)) : null);
+    });
+    // The wheel scrolls the page; with Ctrl or Cmd it zooms. Bokeh listens deeper, so it is kept from hearing.
+    panel.place.addEventListener(
+      "wheel",
+      (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); },
+      { capture: true, passive: true },
+    );
+  }
+
+  private placeCursor(panel: Panel, at: number | null): void {
+    const frame = panel.view?.frame;
+    const x = at !== null && frame ? frame.x_scale.compute(at) : NaN;
+    const inside = frame && x >= frame.bbox.left - 0.5 && x <= frame.bbox.left + frame.bbox.width + 0.5;
+    panel.cursor.hidden = !inside;
+    if (!inside) return;
+    panel.cursor.style.transform = `translateX(${Math.round(x)}px)`;
+    panel.cursor.style.top = `${frame.bbox.top}px`;
+    panel.cursor.style.height = `${frame.bbox.height}px`;
+  }
+
+  /** One cursor only, ours; and a note when a person moves an axis. */
+  private prepare(): void {
+    for (const view of this.views) {
+      for (const tool of view.model.toolbar?.tools ?? []) {
+        if (tool.type === "CrosshairTool" || tool.type === "HoverTool") tool.active = false;
+      }
+    }
+    for (const range of this.ranges()) {
+      range.change.connect(() => this.setFollowing(!this.ranges().some((one) => one.have_updated_interactively)));
+    }
+  }
+
+  private setFollowing(following: boolean): void {
+    if (following === this.following) return;
+    this.following = following;
+    this.actions.following(following);
+  }
+
+  private ranges(): BokehRange[] {
+    return [...new Set(this.views.flatMap((view) => [view.model.x_range, view.model.y_range]))];
+  }
+
+  private model(name: string): BokehSource | null {
+    return (this.views[0]?.model.document?.get_model_by_name(name) ?? null) as BokehSource | null;
+  }
+}
+
+/** Columns as Bokeh takes them: NaN for unknown numbers, time columns moved to the reader's zone. */
+export function forBokeh(columns: Columns, times: readonly string[]): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  const size = length(columns) || Math.max(0, ...Object.values(columns).map((column) => column.length));
+  for (const [name, column] of Object.entries(columns)) {
+    result[name] = times.includes(name) ? column.map((at) => shifted(at) ?? NaN) : values(column, size);
+  }
+  return result;
+}
+
+function values(column: readonly Cell[], size: number): unknown {
+  if (column.some((value) => typeof value === "string")) return column.slice(0, size);
+  return Float64Array.from({ length: size }, (_, row) => (column[row] as number | null | undefined) ?? NaN);
+}

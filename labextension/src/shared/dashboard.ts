@@ -1,0 +1,346 @@
+// One view of a dashboard: overview, hints, charts, numbers, facts. It renders from a store and holds no truth.
+
+import type { Bokeh } from "./bokeh.ts";
+import { Charts } from "./charts.ts";
+import { Facts, Numbers } from "./details.ts";
+import { button, h, setShown, setText } from "./dom.ts";
+import { clock, zone } from "./format.ts";
+import { Hints } from "./hints.ts";
+import { handleKey } from "./keys.ts";
+import type { Connection, Link } from "./link.ts";
+import { Overview } from "./overview.ts";
+import type { Cell } from "./protocol.ts";
+import { length, spans, type Change, type Store } from "./store.ts";
+import { followTheme, type Wish } from "./theme.ts";
+
+export interface Options {
+  store: Store;
+  /** The wire to the kernel; a report has none. */
+  link: Link | null;
+  bokeh: () => Promise<Bokeh>;
+  theme: () => Wish;
+}
+
+/** After this time without a move the pointer counts as forgotten, and the charts go on. */
+const READING_MS = 8_000;
+
+/** The rows are told apart by run and batch: their places change when rows are cut anew. */
+interface Key {
+  run: Cell;
+  batch: Cell;
+}
+
+export class Dashboard {
+  readonly element = h("div", "sw-root");
+  private readonly id = crypto.randomUUID();
+  private readonly status = h("p", "sw-status");
+  private readonly empty = h("p", "sw-empty", "No streaming query yet. Start one and it appears here.");
+  private readonly overview: Overview;
+  private readonly hints: Hints;
+  private readonly charts: Charts;
+  private readonly numbers = new Numbers();
+  private readonly facts = new Facts();
+  private readonly bar = h("div", "sw-chart-bar");
+  private readonly barName = h("bdi", "sw-bar-name");
+  private readonly barBatch = h("span", "sw-bar-batch");
+  private readonly barZone = h("span", "sw-bar-zone sw-muted");
+  private readonly live: HTMLButtonElement;
+  private readonly announcer = h("div", "sw-quiet");
+  private readonly labels = new Map<string, string>();
+  private readonly observer: IntersectionObserver;
+  private readonly stops: (() => void)[] = [];
+  private dirty: Change = { lines: true, charts: true, data: true, session: true };
+  private frame = 0;
+  private onScreen = false;
+  private wanted: string | null = null;
+  private pinned: Key | null = null;
+  private pointed: number | null = null;
+  private readingUntil = 0;
+  private readingTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly options: Options) {
+    this.overview = new Overview({
+      select: (id) => this.select(id),
+      explain: (id) => {
+        this.select(id);
+        requestAnimationFrame(() => this.hints.open());
+      },
+    });
+    const { link } = options;
+    const show = (batch: number) => this.showBatch(batch);
+    this.hints = new Hints(link ? { show, hide: (code) => link.hide(code) } : { show });
+    this.charts = new Charts({
+      point: (row) => this.point(row),
+      following: () => {
+        this.queue({ lines: false, charts: false, data: true, session: false });
+      },
+    });
+    this.live = button("sw-live", link ? "Live" : "Whole run", () => this.goLive());
+    this.build();
+    this.observer = new IntersectionObserver((entries) => {
+      this.onScreen = entries.some((entry) => entry.isIntersecting);
+      this.look();
+    });
+    this.observer.observe(this.element);
+    const look = () => this.look();
+    document.addEventListener("visibilitychange", look);
+    this.stops.push(() => document.removeEventListener("visibilitychange", look));
+    this.stops.push(options.store.subscribe((change) => this.queue(change)));
+    link?.onConnection(() => this.queue({ lines: false, charts: false, data: false, session: true }));
+    this.paint();
+  }
+
+  /** Puts the view into its place; call it again after it was moved. */
+  mount(place: HTMLElement): void {
+    place.append(this.element);
+    const stop = followTheme(this.element, this.options.theme, () => this.charts.repaint());
+    this.stops.push(stop);
+    this.queue({ lines: true, charts: true, data: true, session: true });
+  }
+
+  /** Takes the view off the page; it can be mounted again. */
+  unmount(): void {
+    this.element.remove();
+    this.onScreen = false;
+    this.options.link?.leave(this.id);
+  }
+
+  close(): void {
+    this.unmount();
+    this.observer.disconnect();
+    for (const stop of this.stops) stop();
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.readingTimer);
+    this.charts.close();
+  }
+
+  private build(): void {
+    const { element } = this;
+    element.tabIndex = 0;
+    element.dataset.lmSuppressShortcuts = "true";
+    element.setAttribute("role", "region");
+    element.setAttribute("aria-label", "Streaming queries");
+    this.announcer.setAttribute("role", "status");
+    this.announcer.setAttribute("aria-live", "polite");
+    this.barName.dir = "auto";
+    this.bar.append(this.barName, this.barBatch, this.barZone, this.live);
+    element.append(this.status, this.empty, this.overview.element, this.hints.element, this.bar);
+    element.append(this.charts.element, this.numbers.element, this.facts.element, this.announcer);
+    element.addEventListener("keydown", (event) => {
+      handleKey(event, {
+        batch: (step) => this.stepBatch(step),
+        query: (step) => this.stepQuery(step),
+        live: () => this.goLive(),
+      });
+    });
+    element.addEventListener("click", (event) => {
+      if (!element.contains(document.activeElement)) element.focus({ preventScroll: true });
+      event.stopPropagation(); // a click in here does not select the notebook's cell
+    });
+  }
+
+  private look(): void {
+    const visible = this.isVisible();
+    this.options.link?.visible(this.id, visible);
+    if (visible) this.queue({ lines: false, charts: false, data: false, session: false });
+  }
+
+  private isVisible(): boolean {
+    return this.onScreen && document.visibilityState === "visible" && this.element.isConnected;
+  }
+
+  private queue(change: Change): void {
+    for (const part of Object.keys(change) as (keyof Change)[]) this.dirty[part] ||= change[part];
+    this.mark();
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      if (this.isVisible()) this.paint();
+    });
+  }
+
+  private paint(): void {
+    const { store } = this.options;
+    const dirty = this.dirty;
+    this.dirty = { lines: false, charts: false, data: false, session: false };
+    if (this.wanted !== null && (store.selected === this.wanted || !store.line(this.wanted))) this.wanted = null;
+    if (dirty.session || dirty.lines) this.paintStatus();
+    if (dirty.lines || dirty.charts) this.paintLines();
+    if (dirty.charts) this.arrange();
+    if (dirty.data || dirty.charts) {
+      if (this.isReading()) this.dirty.data = true;
+      else this.charts.fill(store.data ?? { batches: {}, marks: {} });
+      this.charts.describe(this.lastRow());
+    }
+    if (dirty.data || dirty.charts) this.paintCursor();
+    if (!this.charts.ready && store.charts) void this.draw();
+    this.mark();
+  }
+
+  private paintStatus(): void {
+    const { store, link } = this.options;
+    const text = statusText(store.session, link?.connection ?? "live");
+    const last = Date.parse(store.taken);
+    const words = text && Number.isFinite(last) ? `${text} Last update ${clock(last)}.` : text;
+    setText(this.status, words);
+    setShown(this.status, words !== "");
+    this.element.classList.toggle("sw-stale", words !== "");
+  }
+
+  private paintLines(): void {
+    const { store } = this.options;
+    const selected = this.wanted ?? store.selected;
+    const line = store.line(selected);
+    setShown(this.empty, store.lines.length === 0);
+    this.overview.update(store.lines, selected);
+    this.hints.update(line);
+    this.facts.update(line);
+    this.charts.element.classList.toggle("sw-waiting", this.wanted !== null);
+    setText(this.barName, store.lines.length > 1 ? (line?.name ?? "") : "");
+    this.announce();
+  }
+
+  /** Speaks of changed states only: numbers that move would never stop talking. */
+  private announce(): void {
+    const changes: string[] = [];
+    for (const { id, name, state } of this.options.store.lines) {
+      const before = this.labels.get(id);
+      if (before !== undefined && before !== state.label) changes.push(`${name}: ${state.label}`);
+      this.labels.set(id, state.label);
+    }
+    if (changes.length) setText(this.announcer, changes.join(". "));
+  }
+
+  private arrange(): void {
+    const { store } = this.options;
+    this.pinned = null;
+    this.pointed = null;
+    this.charts.arrange(store.charts);
+    setShown(this.bar, store.charts !== null);
+    setText(this.barZone, `Times in ${zone()}`);
+  }
+
+  private async draw(): Promise<void> {
+    try {
+      const bokeh = await this.options.bokeh();
+      await this.charts.draw(bokeh);
+      this.paintCursor();
+      this.mark();
+    } catch (error) {
+      this.element.dataset.problem = String(error);
+      setText(this.barBatch, `The charts cannot be drawn here: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  private paintCursor(): void {
+    const batches = this.options.store.data?.batches ?? {};
+    const row = this.cursorRow() ?? this.lastRow();
+    const pointed = this.cursorRow() !== null;
+    this.charts.show(row, pointed);
+    const id = batches.batchId?.[row];
+    const at = batches.timestamp?.[row];
+    const when = typeof at === "number" ? ` · ${clock(at)}` : "";
+    const kind = batches.kind?.[row] === "no-data" ? " · no data" : "";
+    const text = id === null || id === undefined ? "" : `${pointed ? "Batch" : "Last batch"} ${String(id)}${when}${kind}`;
+    if (!this.element.dataset.problem) setText(this.barBatch, text);
+    this.live.classList.toggle("sw-away", this.charts.following && this.pinned === null);
+    const times = new Set(this.options.store.charts?.timeColumns.batches ?? []);
+    this.numbers.update(batches, row, times);
+    this.element.dataset.cursor = pointed ? String(id) : "";
+  }
+
+  /** Stable marks for tests and for whoever styles the page. */
+  private mark(): void {
+    const { store, link } = this.options;
+    const { dataset } = this.element;
+    const ids = store.data?.batches.batchId ?? [];
+    dataset.n = String(store.n);
+    dataset.selected = store.selected ?? "";
+    dataset.queries = String(store.lines.length);
+    dataset.batchCount = String(ids.length);
+    dataset.batches = spans(ids);
+    dataset.lastBatch = String(ids.at(-1) ?? "");
+    dataset.charts = String(this.charts.ready ? store.charts?.roots.length : 0);
+    dataset.painted = String(this.charts.painted);
+    dataset.connection = store.session.state === "live" ? (link?.connection ?? "report") : store.session.state;
+  }
+
+  private select(id: string): void {
+    const { store, link } = this.options;
+    if (id === store.selected && this.wanted === null) return;
+    if (store.choose(id)) return;
+    this.wanted = id;
+    link?.select(id);
+    this.queue({ lines: true, charts: false, data: false, session: false });
+  }
+
+  private stepQuery(step: number): void {
+    const id = this.overview.neighbour(step);
+    if (id === null) return;
+    this.select(id);
+    this.overview.focus(id);
+  }
+
+  private stepBatch(step: number): void {
+    const last = this.lastRow();
+    const from = this.cursorRow() ?? last;
+    this.pin(Math.min(Math.max(from + step, 0), last));
+  }
+
+  private showBatch(id: number): void {
+    const row = this.options.store.data?.batches.batchId?.lastIndexOf(id) ?? -1;
+    if (row < 0) return;
+    this.pin(row);
+    this.charts.element.scrollIntoView({ block: "nearest" });
+  }
+
+  private pin(row: number): void {
+    const batches = this.options.store.data?.batches;
+    if (!batches || row < 0) return;
+    this.pinned = { run: batches.runId?.[row] ?? null, batch: batches.batchId?.[row] ?? null };
+    this.pointed = null;
+    this.paintCursor();
+  }
+
+  private point(row: number | null): void {
+    if (row === this.pointed) return;
+    this.pointed = row;
+    clearTimeout(this.readingTimer);
+    this.readingUntil = row === null ? 0 : performance.now() + READING_MS;
+    const resume = () => this.queue({ lines: false, charts: false, data: true, session: false });
+    if (row === null) resume();
+    else this.readingTimer = setTimeout(resume, READING_MS + 50);
+    this.paintCursor();
+  }
+
+  private goLive(): void {
+    this.pinned = null;
+    this.pointed = null;
+    this.readingUntil = 0;
+    this.charts.follow();
+    this.queue({ lines: false, charts: false, data: true, session: false });
+  }
+
+  /** Nothing jumps while someone reads: the charts wait while a batch is pointed at. */
+  private isReading(): boolean {
+    return this.charts.ready && (this.pinned !== null || performance.now() < this.readingUntil);
+  }
+
+  private cursorRow(): number | null {
+    if (this.pointed !== null) return this.pointed;
+    const batches = this.options.store.data?.batches;
+    if (!this.pinned || !batches) return null;
+    const { run, batch } = this.pinned;
+    const row = (batches.batchId ?? []).findIndex((id, at) => id === batch && (batches.runId?.[at] ?? null) === run);
+    return row < 0 ? null : row;
+  }
+
+  private lastRow(): number {
+    return length(this.options.store.data?.batches ?? {}) - 1;
+  }
+}
+
+function statusText(session: { state: string; text: string }, connection: Connection): string {
+  if (session.state !== "live") return session.text || "The Spark session has stopped.";
+  if (connection === "gone") return "The kernel that drew this is gone.";
+  return connection === "quiet" ? "No word from the kernel for a while." : "";
+}

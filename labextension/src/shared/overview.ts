@@ -1,0 +1,275 @@
+// One line a query: state, rates, batch time against its interval, watermark, backlog; a note and the running batch.
+
+import { button, h, setAttribute, setShown, setText, svg } from "./dom.ts";
+import { clock } from "./format.ts";
+import type { Level, Line } from "./protocol.ts";
+
+const CAPTIONS = ["State", "Query", "Input", "", "Processed", "Batch", "Batch time", "", "Watermark", "Backlog"];
+/** Where the tick of the interval stands in the bar, as a share of its width. */
+const TICK = 0.6;
+
+export interface OverviewActions {
+  select: (id: string) => void;
+  explain: (id: string) => void;
+}
+
+/** The list of all queries. Lines are kept and changed in place, so that focus and tooltips stay. */
+export class Overview {
+  readonly element = h("div", "sw-lines");
+  private readonly head = h("div", "sw-head");
+  private readonly active = listbox("Streaming queries");
+  private readonly fold: HTMLButtonElement;
+  private readonly ended = listbox("Ended streaming queries");
+  private readonly rows = new Map<string, Row>();
+  private open = false;
+  private selected: string | null = null;
+
+  constructor(private readonly actions: OverviewActions) {
+    this.head.setAttribute("aria-hidden", "true");
+    this.head.append(...CAPTIONS.map((caption) => h("span", "", caption)));
+    this.fold = button("sw-fold", "", () => {
+      this.open = !this.open;
+      this.paintFold();
+    });
+    this.element.append(this.head, this.active, this.fold, this.ended);
+  }
+
+  update(lines: readonly Line[], selected: string | null): void {
+    this.selected = selected;
+    const ids = new Set(lines.map((line) => line.id));
+    for (const [id, row] of this.rows) {
+      if (ids.has(id)) continue;
+      row.element.remove();
+      this.rows.delete(id);
+    }
+    const folds = lines.some((line) => !line.ended);
+    place(this.active, this.rowsOf(lines.filter((line) => !line.ended || !folds)));
+    place(this.ended, this.rowsOf(lines.filter((line) => line.ended && folds)));
+    for (const line of lines) this.rows.get(line.id)?.update(line, line.id === selected);
+    setShown(this.element, lines.length > 0);
+    this.paintFold();
+    this.paintFocus();
+  }
+
+  /** The id of the line that is `step` lines after the selected one. */
+  neighbour(step: number): string | null {
+    const ids = this.visible().map((row) => row.id);
+    const at = this.selected === null ? -1 : ids.indexOf(this.selected);
+    return ids[Math.min(Math.max(at + step, 0), ids.length - 1)] ?? null;
+  }
+
+  focus(id: string): void {
+    this.rows.get(id)?.element.focus({ preventScroll: true });
+    this.rows.get(id)?.element.scrollIntoView({ block: "nearest" });
+  }
+
+  private rowsOf(lines: readonly Line[]): Row[] {
+    return lines.map((line) => {
+      let row = this.rows.get(line.id);
+      if (!row) {
+        row = new Row(line.id, this.actions);
+        this.rows.set(line.id, row);
+      }
+      return row;
+    });
+  }
+
+  private visible(): Row[] {
+    return [...this.rows.values()]
+      .filter((row) => row.element.offsetParent !== null)
+      .sort((a, b) => (a.element.compareDocumentPosition(b.element) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+  }
+
+  private paintFold(): void {
+    const count = this.ended.childElementCount;
+    const inside = [...this.ended.children].some((row) => row.getAttribute("aria-selected") === "true");
+    const open = this.open || inside;
+    setShown(this.fold, count > 0);
+    setShown(this.ended, count > 0 && open);
+    setText(this.fold, `${open ? "▾" : "▸"} ${count} ended ${count === 1 ? "query" : "queries"}`);
+    setAttribute(this.fold, "aria-expanded", String(open));
+  }
+
+  /** One line is a tab stop; the arrow keys reach the others. */
+  private paintFocus(): void {
+    const stop = this.selected ?? this.visible()[0]?.id ?? null;
+    for (const [id, row] of this.rows) row.element.tabIndex = id === stop ? 0 : -1;
+  }
+}
+
+class Row {
+  readonly element = h("div", "sw-line");
+  private readonly shape = h("span", "sw-shape");
+  private readonly state = h("span", "sw-word");
+  private readonly name = h("bdi", "sw-name-text");
+  private readonly input = h("span", "sw-value");
+  private readonly spark = svg("svg", { class: "sw-spark", viewBox: "0 0 60 16", "aria-hidden": "true" });
+  private readonly processed = h("span", "sw-value");
+  private readonly batch = h("span", "sw-value");
+  private readonly time = h("span", "sw-value");
+  private readonly of = h("span", "sw-of");
+  private readonly bar = h("div", "sw-bar", h("i", "sw-fill"), h("i", "sw-over"), h("i", "sw-tick"));
+  private readonly watermark = h("span", "sw-value");
+  private readonly backlog = h("span", "sw-value");
+  private readonly trend = h("span", "sw-trend");
+  private readonly note = h("div", "sw-note");
+  private readonly noteText = h("span", "sw-note-text");
+  private readonly why: HTMLButtonElement;
+  private readonly running = h("div", "sw-running");
+  private readonly runningText = h("span");
+  private readonly progress = h("span", "sw-progress", h("i"));
+  private readonly cells: Record<string, HTMLElement>;
+  private painted = "";
+
+  constructor(
+    readonly id: string,
+    actions: OverviewActions,
+  ) {
+    this.element.setAttribute("role", "option");
+    this.why = button("sw-why", "Why & fix ▸", () => actions.explain(id));
+    this.name.dir = this.noteText.dir = "auto";
+    this.cells = {
+      state: h("div", "sw-state", this.shape, this.state),
+      name: h("div", "sw-name", this.name),
+      input: cell("sw-num", "input", this.input),
+      spark: h("div", "sw-spark-cell", this.spark),
+      processed: cell("sw-num", "processed", this.processed),
+      batch: cell("sw-num", "batch", this.batch),
+      time: cell("sw-num sw-time", "took", this.time, this.of),
+      bar: h("div", "sw-bar-cell", this.bar),
+      watermark: cell("sw-num", "watermark", this.watermark),
+      backlog: cell("sw-num", "backlog", this.backlog, this.trend),
+    };
+    this.note.append(this.noteText, this.why);
+    this.running.append(this.runningText, this.progress);
+    this.element.append(...Object.values(this.cells), this.note, this.running);
+    this.element.addEventListener("click", (event) => { if (!(event.target instanceof Element && event.target.closest("button"))) actions.select(id); });
+  }
+
+  update(line: Line, selected: boolean): void {
+    setAttribute(this.element, "aria-selected", String(selected));
+    const now = JSON.stringify(line);
+    if (now === this.painted) return;
+    this.painted = now;
+    setAttribute(this.element, "data-id", line.id);
+    setAttribute(this.element, "data-verdict", line.state.verdict);
+    setAttribute(this.element, "data-level", line.state.level);
+    this.element.classList.toggle("sw-ended", line.ended);
+    this.shape.replaceChildren(shape(line.state.shape));
+    this.texts(line);
+    this.paintBar(line);
+    this.spark.replaceChildren(...sparkline(line.rates.spark));
+    this.paintBelow(line);
+  }
+
+  private texts(line: Line): void {
+    setText(this.state, line.state.label);
+    setText(this.name, line.name);
+    setText(this.input, line.rates.input);
+    setText(this.processed, line.rates.processed);
+    setText(this.batch, line.batch.id);
+    setText(this.time, line.batch.duration);
+    setText(this.of, line.batch.of ? ` of ${line.batch.of}` : "");
+    setText(this.watermark, line.watermark.text);
+    setText(this.backlog, line.backlog.text);
+    setText(this.trend, line.backlog.trend ? `, ${line.backlog.trend}` : "");
+    this.tip("state", line.state.reason);
+    this.tip("name", line.fullName);
+    for (const name of ["input", "spark", "processed"]) this.tip(name, line.rates.tip);
+    for (const name of ["batch", "time", "bar"]) this.tip(name, line.batch.tip);
+    this.tip("watermark", line.watermark.tip);
+    this.tip("backlog", line.backlog.tip);
+  }
+
+  private tip(name: string, text: string | null | undefined): void {
+    const cell_ = this.cells[name];
+    if (cell_) setAttribute(cell_, "title", text ?? null);
+  }
+
+  private paintBar(line: Line): void {
+    const { ratio, basis } = line.batch;
+    setAttribute(this.bar, "data-basis", ratio === null ? "none" : (basis ?? "none"));
+    const share = Math.min((ratio ?? 0) * TICK, 1);
+    this.bar.style.setProperty("--sw-fill", String(Math.min(share, TICK)));
+    this.bar.style.setProperty("--sw-over", String(Math.max(share - TICK, 0)));
+    this.bar.style.setProperty("--sw-tick", String(TICK));
+  }
+
+  private paintBelow(line: Line): void {
+    const { note, running } = line;
+    setShown(this.note, note !== null);
+    setText(this.noteText, note ? local(note.text, note.at ?? null) : "");
+    setAttribute(this.note, "data-level", note?.level ?? null);
+    setShown(this.why, note !== null && (line.hints.length > 0 || Boolean(line.details)));
+    setShown(this.running, running !== null);
+    setText(this.runningText, running?.text ?? "");
+    setShown(this.progress, running?.fraction !== null && running !== null);
+    this.progress.style.setProperty("--sw-done", String(running?.fraction ?? 0));
+  }
+}
+
+/** A text with a time in UTC, in the reader's zone where it is a time of day. */
+function local(text: string, at: number | null): string {
+  return at === null ? text : text.replace(/\b\d\d:\d\d UTC$/, clock(at).slice(0, 5));
+}
+
+function listbox(label: string): HTMLDivElement {
+  const box = h("div", "sw-box");
+  box.setAttribute("role", "listbox");
+  box.setAttribute("aria-label", label);
+  return box;
+}
+
+function cell(className: string, label: string, ...values: HTMLElement[]): HTMLElement {
+  return h("div", className, h("span", "sw-label", `${label} `), ...values);
+}
+
+/** Puts rows into a box in order, moving none that stands right. */
+function place(box: HTMLElement, rows: readonly Row[]): void {
+  rows.forEach((row, at) => { if (box.children[at] !== row.element) box.insertBefore(row.element, box.children[at] ?? null); });
+}
+
+const SHAPES: Record<string, [string, Record<string, string | number>][]> = {
+  disc: [["circle", { cx: 6, cy: 6, r: 4.5 }]],
+  half: [
+    ["circle", { cx: 6, cy: 6, r: 4, class: "sw-hollow" }],
+    ["path", { d: "M6 2 A4 4 0 0 0 6 10 Z" }],
+  ],
+  triangle: [["path", { d: "M6 1 L11.2 10.6 H0.8 Z" }]],
+  square: [["rect", { x: 1.75, y: 1.75, width: 8.5, height: 8.5, rx: 1 }]],
+  ring: [["circle", { cx: 6, cy: 6, r: 4, class: "sw-hollow" }]],
+};
+
+/** The mark of a state: a shape of its own for each level, so that colour is never alone. */
+export function shape(name: string): SVGElement {
+  const parts = SHAPES[name] ?? SHAPES.ring ?? [];
+  const children = parts.map(([tag, attributes]) => svg(tag, attributes));
+  return svg("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, ...children);
+}
+
+const LEVEL_SHAPES: Record<Level, string> = {
+  ok: "disc",
+  info: "half",
+  warning: "triangle",
+  critical: "square",
+  muted: "ring",
+};
+
+/** The mark of a level. */
+export function levelShape(level: Level): SVGElement {
+  return shape(LEVEL_SHAPES[level]);
+}
+
+/** The recent rates as a small line from zero; unknown values break it. */
+export function sparkline(values: readonly (number | null)[]): SVGElement[] {
+  const top = Math.max(...values.map((value) => value ?? 0));
+  if (values.length < 2 || !(top > 0)) return [];
+  const points = values.map((value, at) => value === null ? null : ([1 + (56 * at) / (values.length - 1), 14.5 - (13 * Math.max(value, 0)) / top] as const));
+  const path = points.map((point, at) => {
+    return point ? `${points[at - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : "";
+  });
+  const end = points.findLast((point) => point !== null);
+  const drawn = [svg("path", { d: path.join("") })];
+  if (end) drawn.push(svg("circle", { cx: end[0], cy: end[1], r: 1.75 }));
+  return drawn;
+}
