@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jupyter_streamwatch.values import moment
 
 Floats: TypeAlias = NDArray[np.float64]
+Array = TypeVar("Array", bound=NDArray[Any])
 
 STATE = (
     "numRowsTotal",
@@ -98,7 +99,9 @@ class Bins:
         if column >= self.total.shape[1]:
             return np.full(len(self.count), np.nan)
         known = self.known[:, column]
-        return np.divide(self.total[:, column], known, out=np.full(len(known), np.nan), where=known > 0)
+        mean = np.full(len(known), np.nan)
+        np.divide(self.total[:, column], known, out=mean, where=known > 0)
+        return mean
 
 
 class Batches(Mapping[str, NDArray[Any]]):
@@ -115,12 +118,14 @@ class Batches(Mapping[str, NDArray[Any]]):
         width: int,
         bins: Bins,
         chunks: tuple[tuple[Floats, int], ...],
-        run_ids: tuple[str, ...],
-        run_places: NDArray[np.intp],
+        runs: tuple[tuple[str, ...], NDArray[np.intp]],
     ) -> None:
-        """Share ``chunks`` of (rows, number in use); ``index`` may grow later, but ``width`` columns are ours."""
+        """Share ``chunks`` of (rows, number in use) and the ``runs``: their ids, and the place of a run's number there.
+
+        ``index`` may grow later, but only ``width`` columns are ours.
+        """
         self._index, self._width, self._bins, self._chunks = index, width, bins, chunks
-        self._run_ids, self._run_places = run_ids, run_places
+        self._runs = runs
         self._made: dict[tuple[str, str], NDArray[Any]] = {}
         self._names: tuple[str, ...] | None = None
         self.rows = len(bins.count) + sum(used for _, used in chunks)
@@ -154,7 +159,7 @@ class Batches(Mapping[str, NDArray[Any]]):
             start -= 1
             held += chunks[start][1]
         bins = Bins.empty(self._width)
-        return Batches(self._index, self._width, bins, chunks[start:], self._run_ids, self._run_places)
+        return Batches(self._index, self._width, bins, chunks[start:], self._runs)
 
     @property
     def count(self) -> NDArray[np.int64]:
@@ -169,18 +174,18 @@ class Batches(Mapping[str, NDArray[Any]]):
     @property
     def runIndex(self) -> NDArray[np.intp]:
         """The place of each row's run in the history's ``runs``."""
-        return self._once("runIndex", "", lambda: self._run_places[self._column("", "mean").astype(np.intp)])
+        return self._once("runIndex", "", lambda: self._runs[1][self._column("", "mean").astype(np.intp)])
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The column as the class describes it; KeyError when there is none."""
         if name == "count":
             return self.count
         if name == "runId":
-            return self._once(name, "", lambda: np.array([*self._run_ids, ""], dtype=object)[self.runIndex])
+            return self._once(name, "", lambda: _texts([*self._runs[0], ""])[self.runIndex])
         if not name or self._index.get(name, self._width) >= self._width:
             raise KeyError(f"no column {name!r} among {', '.join(self.names)}")
         if name == "kind":
-            return self._once(name, "", lambda: np.where(self.isData, "data", "no-data").astype(object))
+            return self._once(name, "", lambda: _texts(["no-data", "data"])[self.isData.astype(int)])
         if name in TIMES:
             return self._once(name, "", lambda: _moments(self.numbers(name)))
         if name == "batchId":
@@ -223,19 +228,22 @@ class Batches(Mapping[str, NDArray[Any]]):
         )
         return np.concatenate([old, *full])
 
-    def _once(self, name: str, which: str, make: Any) -> Any:
+    def _once(self, name: str, which: str, make: Callable[[], Array]) -> Array:
         """Make an array at its first use; threads that meet here make equal ones."""
-        found = self._made.get((name, which))
-        if found is None:
-            found = make()
-            found.setflags(write=False)
-            self._made[name, which] = found
-        return found
+        made = self._made.get((name, which))
+        if made is None:
+            made = self._made[name, which] = make()
+            made.setflags(write=False)
+        return cast("Array", made)
 
 
 def _rank(name: str) -> tuple[int, str]:
     place = next((i for i, start in enumerate(_ORDER) if name.startswith(start)), len(_ORDER))
     return place, name if _ORDER[place : place + 1] and _ORDER[place] in ("tasks.", "durationMs.") else ""
+
+
+def _texts(texts: list[str]) -> NDArray[np.object_]:
+    return np.array(texts, dtype=object)
 
 
 def _moments(ms: Floats) -> NDArray[np.object_]:

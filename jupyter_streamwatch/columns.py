@@ -115,8 +115,7 @@ class Table:
             len(self.index),
             self.bins,
             tuple((chunk.data, chunk.used) for chunk in self.chunks),
-            run_ids,
-            run_places,
+            (run_ids, run_places),
         )
 
     def _insert(self, row: list[float]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from jupyter_streamwatch.trigger import Trigger
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_streamwatch.trigger import Trigger
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ class History:
         self.version = 0
         self.seen = 0
         self.inserted = 0
+        self._last_start: float | None = None
+        self._record_start: float | None = None
         self._lock = threading.RLock()
         self._table = Table(keep)
         self._runs: list[RunLog] = []
@@ -115,14 +117,15 @@ class History:
     def append(self, p: Progress) -> bool:
         """Take a progress record; False when it is known already (same batch of the same run, same idle record)."""
         with self._writing():
-            log = self._log(p)
-            taken = self._idle(p, log) if p.kind == "idle" else self._batch(p, log)
+            start = p.start_ms
+            log = self._log(p, start)
+            taken = self._idle(p, log, start) if p.kind == "idle" else self._batch(p, log, start)
             if taken:
                 if log is self._runs[-1]:
                     self.name = p.name or self.name
                 self._recent.append(p)
-                if _later(p, self.record):
-                    self.record = p
+                if _later(start, self._record_start):
+                    self.record, self._record_start = p, start
                 self._changed()
             return taken
 
@@ -221,11 +224,11 @@ class History:
         self.version += 1
         self._snapshot = None
 
-    def _log(self, p: Progress) -> RunLog:
+    def _log(self, p: Progress, start: float | None) -> RunLog:
         if p.runId is None and self._runs:
             return self._runs[-1]
         run_id = p.runId or ""
-        return self._by_id.get(run_id) or self._new_run(Run(run_id), "restarted", p.start_ms)
+        return self._by_id.get(run_id) or self._new_run(Run(run_id), "restarted", start)
 
     def _new_run(self, run: Run, how: Followed, began: float | None = None) -> RunLog:
         """Add a run where its time says; the run before it cannot be active any more."""
@@ -245,29 +248,29 @@ class History:
             del self._by_id[self._runs.pop(0).run.runId]
         return log
 
-    def _batch(self, p: Progress, log: RunLog) -> bool:
+    def _batch(self, p: Progress, log: RunLog, start: float | None) -> bool:
         if not log.take(p.batchId, p.timestamp):
             return False
-        values = row(p, log.number)
+        values = row(p, log.number, start)
         if self._early_tasks and p.batchId is not None:
             values.update(self._early_tasks.pop((log.run.runId, p.batchId), {}))
         self.seen += 1
         if not self._table.append(values):
             self.inserted += 1
-        log.guess.add(p.start_ms, p.batchDuration)
-        if _later(p, self.last):
-            self.last = p
+        log.guess.add(start, p.batchDuration)
+        if _later(start, self._last_start):
+            self.last, self._last_start = p, start
             self.idleSince = None
         running = self.running
         if running and running.runId == log.run.runId and (running.batchId or 0) <= (p.batchId or 0):
             self.running = None
         return True
 
-    def _idle(self, p: Progress, log: RunLog) -> bool:
+    def _idle(self, p: Progress, log: RunLog, start: float | None) -> bool:
         if any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent):
             return False
-        if self.idleSince is None and log is self._runs[-1] and _later(p, self.last):
-            self.idleSince = p.start_ms
+        if self.idleSince is None and log is self._runs[-1] and _later(start, self._last_start):
+            self.idleSince = start
         return True
 
     def _trigger(self) -> Trigger | None:
@@ -280,17 +283,14 @@ class History:
         runs = tuple(log.as_seen() for log in self._runs)
         places = np.zeros(self._next_run, dtype=np.intp)  # a run that was forgotten counts to the oldest known one
         places[[log.number for log in self._runs]] = np.arange(len(self._runs))
-        copy = Snapshot.__new__(Snapshot)
-        for name in _PLAIN:
-            setattr(copy, name, getattr(self, name))
-        copy._parts = {
-            "runs": runs,
-            "batches": self._table.snapshot(tuple(run.runId for run in runs), places),
-            "gaps": tuple(gap for log in self._runs for gap in log.gaps),
-            "recent": tuple(self._recent),
-            "trigger": self._trigger(),
-        }
-        return copy
+        return Snapshot(
+            self,
+            runs=runs,
+            batches=self._table.snapshot(tuple(run.runId for run in runs), places),
+            gaps=tuple(gap for log in self._runs for gap in log.gaps),
+            recent=tuple(self._recent),
+            trigger=self._trigger(),
+        )
 
 
 _PLAIN = ("id", "name", "last", "record", "idleSince", "facts", "running", "status", "version", "seen", "inserted")
@@ -299,7 +299,11 @@ _PLAIN = ("id", "name", "last", "record", "idleSince", "facts", "running", "stat
 class Snapshot(History):
     """A history as it was at one moment; changing it raises ``TypeError``."""
 
-    _parts: dict[str, Any]
+    def __init__(self, of: History, **parts: Any) -> None:
+        """Copy what is plain of a history and take the ``parts`` that it made of the rest."""
+        for name in _PLAIN:
+            setattr(self, name, getattr(of, name))
+        self._parts = parts
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -334,7 +338,6 @@ class Snapshot(History):
         raise TypeError("A snapshot of a history cannot be changed; change the history that it was taken from.")
 
 
-def _later(p: Progress, q: Progress | None) -> bool:
-    """Whether ``p`` started after ``q``; what came last counts where the records do not say."""
-    start, other = p.start_ms, None if q is None else q.start_ms
+def _later(start: float | None, other: float | None) -> bool:
+    """Whether a record that started at ``start`` is the later one; what comes last is where the records do not say."""
     return start is None or other is None or start >= other

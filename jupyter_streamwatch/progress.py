@@ -98,10 +98,10 @@ class SourceProgress(Record):
             if not (isinstance(partitions, dict) and isinstance(done, dict) and partitions.keys() == done.keys()):
                 return None
             for partition, offset in partitions.items():
-                ahead = v.count(offset), v.count(done[partition])
-                if ahead[0] is None or ahead[1] is None or ahead[0] < ahead[1]:
+                there, here = v.count(offset), v.count(done[partition])
+                if there is None or here is None or there < here:
                     return None
-                total += ahead[0] - ahead[1]
+                total += there - here
         behind = self.metrics.get("maxOffsetsBehindLatest")
         # Some connectors report the end as the latest offset while their own metric knows of more.
         return None if total == 0 and isinstance(behind, (int, float)) and behind > 0 else total
@@ -155,7 +155,8 @@ class Progress(Record):
     @property
     def backlog(self) -> int | None:
         """Rows that the sources held beyond this batch; None when that of any source is not known."""
-        return _total([source.backlog for source in self.sources])
+        total: int | None = _total([source.backlog for source in self.sources])
+        return total
 
     @property
     def start_ms(self) -> float | None:

@@ -11,7 +11,7 @@ from jupyter_streamwatch.values import epoch_ms
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.progress import Progress, SourceProgress
 
 PARTS_SHOWN = 20
 """Sources, and stateful operators, that have columns of their own: a query with 1,000 must not make 4,000 columns."""
@@ -24,29 +24,27 @@ _OPERATORS = tuple(tuple((name, f"state[{i}].{name}") for name in STATE) for i i
 _SOURCES = tuple(tuple((name, f"source[{i}].{name}") for name in _SOURCE) for i in range(PARTS_SHOWN))
 
 
-def row(p: Progress, run: int) -> dict[str, float]:
-    """The known numbers of a batch by column; ``run`` is the number of its run."""
-    found: dict[str, float] = {"": run, "kind": p.kind == "data"}
-    rate = p.inputRowsPerSecond
-    if not rate and p.numInputRows:
-        rate = None  # the first batch of a run has no earlier start to divide by: Spark says 0.0
-    for name, value in (
-        ("batchId", p.batchId),
-        ("timestamp", p.start_ms),
-        ("batchDuration", p.batchDuration),
-        ("numInputRows", p.numInputRows),
-        ("inputRowsPerSecond", rate),
-        ("processedRowsPerSecond", p.processedRowsPerSecond),
-        ("sink.numOutputRows", p.sink.numOutputRows),
-    ):
-        if value is not None:
-            found[name] = value
+def row(p: Progress, run: int, start_ms: float | None) -> dict[str, float]:
+    """The known numbers of a batch by column; ``run`` is the number of its run, ``start_ms`` the batch's start."""
+    numbers: dict[str, float | None] = {
+        "": run,
+        "kind": float(p.kind == "data"),
+        "batchId": p.batchId,
+        "timestamp": start_ms,
+        "batchDuration": p.batchDuration,
+        "numInputRows": p.numInputRows,
+        "inputRowsPerSecond": _ingested(p),
+        "processedRowsPerSecond": p.processedRowsPerSecond,
+        "backlog": p.backlog,
+        "sink.numOutputRows": p.sink.numOutputRows,
+    }
+    found: dict[str, float] = {name: value for name, value in numbers.items() if value is not None}
     for part, ms in list(p.durationMs.items())[:DURATIONS_KEPT]:
         found[f"durationMs.{part:.80}"] = ms
     for name in _EVENT_TIMES:
-        ms = epoch_ms(p.eventTime.get(name))
-        if ms is not None and (ms or name != "watermark"):  # a watermark of the epoch is one that is not set yet
-            found[f"eventTime.{name}"] = ms
+        time = epoch_ms(p.eventTime.get(name))
+        if time is not None and (time or name != "watermark"):  # a watermark of the epoch is one that is not set yet
+            found[f"eventTime.{name}"] = time
     _state(p, found)
     _sources(p, found)
     return found
@@ -68,12 +66,14 @@ def _state(p: Progress, found: dict[str, float]) -> None:
 def _sources(p: Progress, found: dict[str, float]) -> None:
     for source, names in zip(p.sources, _SOURCES, strict=False):
         for name, column in names:
-            value = getattr(source, name)
+            value = _ingested(source) if name == "inputRowsPerSecond" else getattr(source, name)
             if value is not None:
                 found[column] = value
-    backlog = p.backlog
-    if backlog is not None:
-        found["backlog"] = backlog
+
+
+def _ingested(p: Progress | SourceProgress) -> float | None:
+    """Rows a second; the first batch of a run has no earlier start to divide by, for which Spark says 0.0."""
+    return None if p.numInputRows and not p.inputRowsPerSecond else p.inputRowsPerSecond
 
 
 def _total(parts: Iterable[float | None]) -> float | None:

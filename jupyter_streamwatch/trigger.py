@@ -131,6 +131,7 @@ class TriggerGuess:
         """Start without any batch."""
         self._starts: list[tuple[float, bool]] = []  # start, and whether the batch waited for its trigger
         self._end: float | None = None
+        self._new = 0  # batches that waited since the last judgement
         self.interval_ms: float | None = None
 
     def add(self, start_ms: float | None, duration_ms: float | None) -> None:
@@ -143,7 +144,9 @@ class TriggerGuess:
         self._starts.append((start_ms, waited))
         if len(self._starts) > self.KEPT:
             del self._starts[0]
-        if waited:
+        self._new += waited
+        if self._new >= (self.FEWEST if self.interval_ms else 1):
+            self._new = 0
             self.interval_ms = self._judge() or self.interval_ms
 
     def _judge(self) -> float | None:
