@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.format import UNKNOWN, clean, duration, middle, when
 from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.history import Facts, History
@@ -71,7 +72,7 @@ def trigger_text(trigger: Trigger) -> str:
 def _row(facts: Facts, label: str, name: str, value: str | None) -> Row:
     if value is None:
         return label, UNKNOWN, facts.why.get(name) or "Spark's progress does not say."
-    whole = clean(value)
+    whole = redact(clean(value))  # before it is cut: half a secret must not stay
     short = middle(whole, VALUE_LENGTH)
     return label, short, whole if short != whole else None
 
@@ -91,7 +92,7 @@ def _trigger(trigger: Trigger | None, facts: Facts) -> Row:
 def _checkpoint(facts: Facts) -> Row:
     label, value, tip = _row(facts, "Checkpoint", "checkpoint", facts.checkpoint)
     if facts.temporaryCheckpoint and facts.checkpoint:
-        return label, f"{value} (temporary)", f"{clean(facts.checkpoint)}: deleted when the query stops."
+        return label, f"{value} (temporary)", f"{redact(clean(facts.checkpoint))}: deleted when the query stops."
     return label, value, tip
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from jupyter_streamwatch.format import clean, clock, duration, middle, when
+from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis
@@ -64,7 +65,7 @@ def note(history: History, diagnosis: Diagnosis, now: float | None) -> Note | No
         return Note("Spark reports no progress in this mode", "info", top.code if top else None)
     if verdict == "idle" and (top is None or top.severity == "info"):
         return _idle(history, now)
-    return Note(middle(clean(top.title), NOTE_LENGTH), top.severity, top.code) if top else None
+    return Note(middle(redact(clean(top.title)), NOTE_LENGTH), top.severity, top.code) if top else None
 
 
 def error_line(run: Run) -> str:
@@ -73,7 +74,7 @@ def error_line(run: Run) -> str:
     Spark wraps the error of a batch in its own ("Query [id = ...] terminated with exception: ..."), and the error
     of a user's Python function in a job failure; what went wrong stands in the last line of Python's traceback.
     """
-    text = _WRAPPER.sub("", run.exception or "").strip()
+    text = redact(_WRAPPER.sub("", run.exception or "").strip())
     line = next((clean(one) for one in text.splitlines() if one.strip()), "")
     if "Traceback (most recent call last)" in text:
         after = text.split("Traceback (most recent call last)", 1)[1].splitlines()
@@ -86,7 +87,7 @@ def error_line(run: Run) -> str:
 def details(history: History) -> str | None:
     """Return the full text of the latest run's error, or None; bounded."""
     text = history.runs[-1].exception if history.runs else None
-    return middle(text, DETAILS_LENGTH) if text else None
+    return middle(redact(text), DETAILS_LENGTH) if text else None
 
 
 def running(history: History, usual: float | None, now: float) -> Running | None:

@@ -122,7 +122,7 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
     """
     last = history.last
     usual = usual_duration(history)
-    name = clean(history.name or "") or f"query {history.id[:8]}"
+    name = redact(clean(history.name or "")) or f"query {history.id[:8]}"
     level = LEVELS[diagnosis.verdict]
     live = now is not None and (session is None or session.state == "live")
     return Line(

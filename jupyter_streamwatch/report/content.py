@@ -38,7 +38,6 @@ class Content:
     taken: float
     environment: dict[str, str]
     session: str
-    live: str
     queries: tuple[Query, ...]
     problems: tuple[str, ...]
 
@@ -69,7 +68,6 @@ def take(
         taken=taken,
         environment={clean(str(key)): clean(redact(str(value))) for key, value in recording.environment.items()},
         session=clean(redact(getattr(session, "text", "") or "")),
-        live=session.state if session is not None else "stopped",
         queries=tuple(
             Query(line.to_dict(), overview.plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
         ),

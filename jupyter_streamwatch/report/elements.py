@@ -11,7 +11,7 @@ class Html(str):
     __slots__ = ()
 
 
-VOID = frozenset({"br", "hr", "img", "meta", "source", "rect"})
+VOID = frozenset({"br", "hr", "img", "meta", "source"})
 
 
 def el(tag: str, *children: str | None, **attributes: str | float | bool | None) -> Html:

@@ -28,6 +28,17 @@ VIEWS = 30  # queries whose charts can be looked at; all have their line, facts 
 CHART_ROWS = 600  # rows of a query's charts, fewer when there are many queries
 _FEW = 5
 
+# Once the dashboard stands, the page hides what it shows itself; paper gets everything that is folded.
+_SWITCH = """
+addEventListener("DOMContentLoaded", () => {
+  const place = document.getElementById("streamwatch");
+  if (place && place.childElementCount) document.documentElement.classList.add("swr-live");
+});
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details.swr-error")) folded.open = true;
+});
+"""
+
 _PACKAGE = "jupyter_streamwatch"
 _NO_SCRIPT = "This report was made without the interactive charts: the front end of the package is not built."
 
@@ -63,7 +74,7 @@ def _interactive(content: Content) -> list[Any] | None:
     if report is None or not content.queries:
         return None
     bokeh = _text(resources.files("bokeh") / "server" / "static" / "js" / "bokeh.min.js")
-    return None if bokeh is None else [_snapshot(content), bokeh, report]
+    return None if bokeh is None else [_snapshot(content), bokeh, report, _SWITCH]
 
 
 def _snapshot(content: Content) -> dict[str, Any]:
@@ -80,7 +91,7 @@ def _snapshot(content: Content) -> dict[str, Any]:
     return {
         "n": 0,
         "taken": iso(content.taken),
-        "session": {"state": "stopped", "text": content.session},
+        "session": {"state": "live", "text": ""},  # a report is a still: nothing in it is waited for or out of date
         "lines": [query.line for query in content.queries],
         "selected": first,
         **views[first],

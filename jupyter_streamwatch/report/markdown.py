@@ -72,9 +72,10 @@ def _query(query: Query) -> list[str]:
     parts.extend(escape(below["text"]) for below in (line["note"], line["running"]) if below)
     if line["details"]:
         parts.append(_fenced(line["details"]))
-    parts.append("### Hints")
-    parts.extend(_hint(hint) for hint in line["hints"])
-    if not line["hints"]:
+    if line["hints"]:
+        parts.append("### Hints")
+        parts.extend(_hint(hint) for hint in line["hints"])
+    elif line["state"]["level"] == "ok":
         parts.append(words.WELL)
     capacity = words.capacity(query.diagnosis["capacity"])
     facts = [

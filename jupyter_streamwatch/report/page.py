@@ -22,7 +22,7 @@ LEAST_ROWS = 20  # rows of a query's table, however many queries there are
 PICTURES = 20  # queries with a drawn picture of their charts
 PICTURE_WIDTH = 1_000  # pixels
 
-_OVERVIEW = ("State", "Query", "Input", "Processed", "", "Batch", "Batch time", "", "Watermark", "Backlog")
+_OVERVIEW = ("State", "Query", "Input", "", "Processed", "Batch", "Batch time", "", "Watermark", "Backlog")
 _TICK = 0.6  # where the interval stands in the bar of the batch time, as in the dashboard
 _WIDTH, _HEIGHT = 60, 16  # of the small rate chart
 _LINKS = ("https://", "http://")
@@ -86,8 +86,8 @@ def _line(line: dict[str, Any], at: int) -> list[Html]:
         el("th", shape(state["level"]), " ", state["label"], scope="row", title=state["reason"], class_="swr-state"),
         el("td", el("a", name(line["name"]), href=f"#query-{at}"), title=line["fullName"], class_="swr-name"),
         _number("input", rates["input"], title=rates["tip"]),
-        _number("processed", rates["processed"], title=rates["tip"]),
         el("td", _sparkline(rates["spark"]), class_="swr-graph"),
+        _number("processed", rates["processed"], title=rates["tip"]),
         _number("batch", batch["id"], title=batch["tip"]),
         _number("took", join(batch["duration"], of), title=batch["tip"]),
         el("td", _bar(batch["ratio"], batch["basis"]), title=batch["tip"], class_="swr-graph"),
@@ -149,8 +149,11 @@ def _query(query: Query, at: int, most: int) -> Html:
         "article",
         el("h2", name(line["fullName"]), el("span", shape(state["level"]), " ", state["label"], class_="swr-state")),
         el("p", state["reason"], class_="swr-reason"),
-        el("div", *hints, class_="swr-hints swr-still") if hints else el("p", words.WELL, class_="swr-still swr-weak"),
-        el("details", el("summary", "Error in full"), el("pre", details), class_="swr-error") if details else None,
+        el("div", *hints, class_="swr-hints swr-still") if hints else None,
+        el("p", words.WELL, class_="swr-weak") if not hints and state["level"] == "ok" else None,
+        el("details", el("summary", "Error in full"), el("pre", details), class_="swr-error swr-still")
+        if details
+        else None,
         _picture(query.history, line["name"]) if at < PICTURES else None,
         el("div", _facts(query), _runs(query.history), class_="swr-columns"),
         _batches(query.history, most),
@@ -203,11 +206,14 @@ def _embedded(png: bytes) -> str:
 
 
 def _facts(query: Query) -> Html:
-    rows = [
-        join(el("dt", label), el("dd", name(value), title=tip, class_="swr-weak" if value == UNKNOWN else None))
-        for label, value, tip in query.line["facts"]
-    ]
+    known = [row for row in query.line["facts"] if row[1] != UNKNOWN and row[0] != "Runs"]  # runs have their own table
+    unknown = [row for row in query.line["facts"] if row[1] == UNKNOWN]
+    rows = [join(el("dt", label), el("dd", name(value), title=tip)) for label, value, tip in known]
     rows.extend(join(el("dt", label), el("dd", value)) for label, value in words.capacity(query.diagnosis["capacity"]))
+    if unknown:
+        reasons = "\n".join(f"{label}: {tip}" for label, _, tip in unknown)
+        listed = ", ".join(label for label, *_ in unknown)
+        rows.append(join(el("dt", UNKNOWN), el("dd", listed, title=reasons, class_="swr-weak")))
     return el("section", el("h3", "Facts"), el("dl", *rows))
 
 

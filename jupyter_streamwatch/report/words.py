@@ -10,7 +10,7 @@ from jupyter_streamwatch.overview import GLYPHS, SHAPES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-WELL = "Nothing to report: no rule found anything."
+WELL = "All is well: no rule has anything to say."
 
 _UNITS: dict[str, Callable[[Any], str]] = {
     "ms": duration,
