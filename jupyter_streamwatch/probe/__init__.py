@@ -1,0 +1,15 @@
+"""What can be asked of a running query, beside its events.
+
+Every function here answers in bounded time and never raises: what Spark does not say, or says under another name, is
+None or missing. Private names of Spark are used in this package and in ``bridge.classic`` alone.
+"""
+
+from __future__ import annotations
+
+from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.probe.about import facts
+from jupyter_streamwatch.probe.running import running
+from jupyter_streamwatch.probe.session import active, environment, status
+from jupyter_streamwatch.probe.tasks import tasks
+
+__all__ = ["active", "environment", "facts", "names", "running", "status", "tasks"]

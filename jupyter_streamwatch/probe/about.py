@@ -1,0 +1,112 @@
+"""Facts of a run that do not change: trigger, output mode, sink, checkpoint, and what its plan says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jupyter_streamwatch.history import Facts
+from jupyter_streamwatch.probe import connect, jvm, names, plan
+from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.trigger import Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+def facts(spark: Any, query: Any) -> Facts:
+    """Learn what Spark tells of a query's run.
+
+    Args:
+        spark: the session, classic or Connect.
+        query: the run, a ``StreamingQuery`` of PySpark; it may have ended.
+
+    Returns:
+        The facts; what Spark does not say is None, with the reason in ``why``. Never raises, and takes at most ten
+        seconds.
+    """
+    if jvm.is_connect(spark):
+        return ask(spark, lambda: connect.facts(spark, query), connect.silent(), seconds=10.0)
+    unknown = dict.fromkeys(_FIELDS, "Spark did not answer; is the session stopped?")
+    return ask(spark, lambda: _classic(spark, query), Facts(mode="classic", why=unknown), seconds=10.0)
+
+
+_FIELDS = (
+    "trigger",
+    "outputMode",
+    "sink",
+    "checkpoint",
+    "sources",
+    "watermarks",
+    "stateful",
+    "shufflePartitions",
+    "pythonUdf",
+    "rateLimit",
+)
+
+
+def _classic(spark: Any, query: Any) -> Facts:
+    gateway = jvm.gateway(spark)
+    if gateway is None:
+        raise RuntimeError("the session has no JVM any more")
+    why: dict[str, str] = {}
+
+    def asked(name: str, question: Callable[[], T]) -> T | None:
+        try:
+            return question()
+        except Exception:
+            why[name] = "This Spark does not tell it under the names that are known."
+            return None
+
+    run = _execution(query)
+    mode = asked("outputMode", lambda: str(run.outputMode().toString()).lower())
+    described = asked("sink", lambda: str(run.sink().toString()))
+    found = asked("plan", lambda: plan.read(gateway, run.analyzedPlan(), append=mode == "append"))
+    reason = why.pop("plan", None)
+    if reason:
+        why.update(dict.fromkeys(("sources", "watermarks", "stateful", "pythonUdf", "rateLimit"), reason))
+    elif found and found.python is None:
+        why["pythonUdf"] = "This Spark does not tell it under the names that are known."
+    checkpoint = asked("checkpoint", lambda: str(run.resolvedCheckpointRoot()))
+    kind = names.kind(described)
+    return Facts(
+        mode="classic",
+        sparkVersion=asked("sparkVersion", lambda: str(spark.version)),
+        trigger=asked("trigger", lambda: Trigger.parse(str(run.trigger().toString()), "asked")),
+        outputMode=mode,
+        sink=redact(names.sink(described)) if described else None,
+        sinkKind=kind,
+        checkpoint=redact(names.local_path(checkpoint)) if checkpoint else None,
+        temporaryCheckpoint=names.is_temporary(checkpoint) if checkpoint else None,
+        sources=_sources(run) or (found.sources if found else ()),
+        watermarks=found.watermarks if found else None,
+        stateful=found.stateful if found else None,
+        shufflePartitions=asked("shufflePartitions", lambda: _partitions(run)),
+        pythonUdf=found.python if found else None,
+        foreachBatch=None if described is None else kind == "foreachBatch",
+        rateLimit=tuple((name, redact(value)) for name, value in found.limits) if found else None,
+        why=why,
+    )
+
+
+def _execution(query: Any) -> Any:
+    """Return Spark's ``StreamExecution`` of a run; the public object wraps it."""
+    run = query._jsq  # noqa: SLF001 - the only way from PySpark to the run's own object
+    return run.streamingQuery() if run.getClass().getSimpleName() == "StreamingQueryWrapper" else run
+
+
+def _sources(run: Any) -> tuple[str, ...]:
+    """Name the sources as they describe themselves; empty until the run has made them."""
+    try:
+        return tuple(redact(names.source(str(source.toString()))) for source in jvm.sequence(run.sources()))
+    except Exception:
+        return ()
+
+
+def _partitions(run: Any) -> int:
+    """Return the shuffle partitions that the run uses; a stateful checkpoint pins the number of its first run."""
+    last = run.lastExecution()
+    session = run.sparkSession() if last is None else last.sparkSession()
+    return int(session.conf().get("spark.sql.shuffle.partitions"))

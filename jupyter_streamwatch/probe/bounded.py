@@ -1,0 +1,96 @@
+"""Questions to Spark that cannot hang who asks them.
+
+A JVM that is stopped in a debugger or swaps, and a Connect server that is gone, answer late or never. Each JVM and
+each server has one thread that asks it; who waits gives up in time, and while a question hangs the next are not asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+import weakref
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_workers: weakref.WeakKeyDictionary[Any, _Worker] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def ask(thing: Any, question: Callable[[], T], default: T, *, seconds: float) -> T:
+    """Return the answer of ``question()``, or ``default`` when it raises or takes longer than ``seconds``.
+
+    Args:
+        thing: the session or the query that is asked; questions to one JVM or one server are put one after the other.
+        question: asks Spark; runs on a thread of ours.
+        default: what is returned instead of an answer.
+        seconds: how long to wait.
+    """
+    try:
+        return _worker(_asked(thing)).ask(question, seconds)
+    except Exception as error:
+        _log.debug("no answer from Spark", exc_info=error)
+        return default
+
+
+def _asked(thing: Any) -> Any:
+    """Return what stands for the other side: py4j's client of a JVM, or a Connect session."""
+    for path in ("_sc._gateway._gateway_client", "_jsq._gateway_client", "_session"):
+        found = thing
+        for name in path.split("."):
+            found = getattr(found, name, None)
+        if found is not None:
+            return found
+    return thing
+
+
+def _worker(other: Any) -> _Worker:
+    with _lock:
+        worker = _workers.get(other)
+        if worker is None:
+            worker = _workers[other] = _Worker()
+            weakref.finalize(other, worker.close)
+        return worker
+
+
+class _Worker:
+    """One thread that answers one question at a time."""
+
+    def __init__(self) -> None:
+        self._questions: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._hanging_since: float | None = None
+        threading.Thread(target=self._run, name="streamwatch-asks-spark", daemon=True).start()
+
+    def ask(self, question: Callable[[], T], seconds: float) -> T:
+        since = self._hanging_since
+        if since is not None and time.monotonic() - since > seconds:
+            raise TimeoutError("an earlier question is still not answered")
+        answer: Future[T] = Future()
+        self._questions.put((question, answer))
+        try:
+            return answer.result(seconds)
+        finally:
+            answer.cancel()  # not begun yet: nobody waits for it any more
+
+    def close(self) -> None:
+        self._questions.put(None)
+
+    def _run(self) -> None:
+        while (item := self._questions.get()) is not None:
+            question, answer = item
+            if not answer.set_running_or_notify_cancel():
+                continue
+            self._hanging_since = time.monotonic()
+            try:
+                answer.set_result(question())
+            except BaseException as error:
+                answer.set_exception(error)
+            self._hanging_since = None
+            del item, question, answer  # they hold the session, which may go now

@@ -1,0 +1,137 @@
+"""What can be learned of a query through Spark Connect: its plan as text, and its last progress."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jupyter_streamwatch.history import Facts
+from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.redaction import redact
+
+_NO_TRIGGER = "Connect does not tell the trigger; it is inferred from when batches start, or stated with trigger=..."
+_NO_PLAN = "Connect shows the plan with the first batch, and none has been planned yet."
+_NO_MODE = "Connect tells the output mode only in the plans of stateful queries and of some sinks."
+_NO_CHECKPOINT = "Connect tells the checkpoint only in the plans of stateful queries and of some sinks."
+_NO_LIMIT = "Connect does not tell the options of the sources."
+_NO_ANSWER = "The Connect server did not answer."
+_NO_PROGRESS = "The query has not reported its sink and its sources yet."
+_FIELDS = ("outputMode", "checkpoint", "watermarks", "stateful", "shufflePartitions", "pythonUdf")
+
+# Physical operators that write state, and the names that they have in progress records; narrower names first.
+_OPERATORS = (
+    ("SessionWindowStateStoreSave", "sessionWindowStateStoreSaveExec"),
+    ("StateStoreSave", "stateStoreSave"),
+    ("StreamingDeduplicateWithinWatermark", "dedupeWithinWatermark"),
+    ("StreamingDeduplicate", "dedupe"),
+    ("StreamingSymmetricHashJoin", "symmetricHashJoin"),
+    ("FlatMapGroupsWithState", "flatMapGroupsWithState"),
+    ("FlatMapGroupsInPandasWithState", "applyInPandasWithState"),
+    ("TransformWithStateInPandas", "transformWithStateInPandasExec"),
+    ("TransformWithStateInPySpark", "transformWithStateInPySparkExec"),
+    ("TransformWithState", "transformWithStateExec"),
+    ("StreamingGlobalLimit", "globalLimit"),
+)
+_NODE = re.compile(r"^[\s:|+\-*]*(?:\(\d+\))?\s*~?(?P<name>[A-Za-z]\w*)", re.MULTILINE)
+_WATERMARK = re.compile(
+    r"EventTimeWatermark (?:[0-9a-f-]{36}, )?(?P<column>\S+?)#\d+[^:\n]*: \w+, (?P<delay>[\w .-]+?)\s*$", re.MULTILINE
+)
+_STATE_INFO = re.compile(
+    r"state info \[ checkpoint = (?P<checkpoint>.*?)/state, runId = .*?(?:numPartitions = (?P<partitions>\d+))?\]"
+)
+_SAVE_MODE = re.compile(r"StateStoreSave .*\], (?:stateStoreCkptIds = [^,]*, )?(?P<mode>Append|Update|Complete),")
+_SINK_V1 = re.compile(
+    r"WriteToMicroBatchDataSourceV1 .*, [0-9a-f-]{36}, \[(?P<options>.*)\], (?P<mode>Append|Update|Complete)\b"
+)
+_CHECKPOINT = re.compile(r"(?i)\bcheckpointLocation=(?P<path>[^,\]]+)")
+_PYTHON = re.compile(r"(?:Python|InPandas|InArrow|InPySpark|ArrowEval)")
+_UNITS_MS = {"day": 86_400_000.0, "hour": 3_600_000.0, "minute": 60_000.0, "second": 1_000.0, "millisecond": 1.0}
+
+
+def silent() -> Facts:
+    """Return the facts of a query whose server does not answer."""
+    fields = (*_FIELDS, "trigger", "sink", "sources", "rateLimit", "sparkVersion")
+    return Facts(mode="connect", why=dict.fromkeys(fields, _NO_ANSWER))
+
+
+def facts(spark: Any, query: Any) -> Facts:
+    """Learn what a Connect server tells of a query; see ``about.facts``. May raise, and may wait for ever."""
+    text = _explained(query)
+    progress = query.lastProgress
+    sink = _field(_field(progress, "sink"), "description")
+    sources = [_field(source, "description") for source in _field(progress, "sources") or ()]
+    why = {"trigger": _NO_TRIGGER, "rateLimit": _NO_LIMIT}
+    if progress is None:
+        why |= {"sink": _NO_PROGRESS, "sources": _NO_PROGRESS}
+    known = _of_plan(text)
+    if known["stateful"] is None:
+        why |= dict.fromkeys(_FIELDS, _NO_PLAN)
+    else:
+        missing = {
+            "outputMode": _NO_MODE,
+            "checkpoint": _NO_CHECKPOINT,
+            "shufflePartitions": "The plan shuffles nothing.",
+        }
+        why |= {name: reason for name, reason in missing.items() if known[name] is None}
+    kind = names.kind(sink)
+    return Facts(
+        mode="connect",
+        sparkVersion=str(spark.version),
+        sink=redact(names.sink(sink)) if sink else None,
+        sinkKind=kind,
+        sources=tuple(redact(names.source(source)) for source in sources),
+        foreachBatch=kind == "foreachBatch" if sink else None,
+        why=why,
+        **known,
+    )
+
+
+def _explained(query: Any) -> str:
+    """Return what ``query.explain(True)`` would print; printing it would land in somebody's cell."""
+    from pyspark.sql.connect.proto import StreamingQueryCommand
+
+    command = StreamingQueryCommand()
+    command.explain.extended = True
+    return str(query._execute_streaming_query_cmd(command).explain.result)  # noqa: SLF001 - explain() itself prints
+
+
+def _of_plan(text: str) -> dict[str, Any]:
+    """Read facts from the text of an extended explain; all None before there is a physical plan."""
+    unknown = dict.fromkeys((*_FIELDS, "temporaryCheckpoint"))
+    _, found, physical = text.partition("== Physical Plan ==")
+    if not found:
+        return unknown
+    nodes = [node["name"] for node in _NODE.finditer(physical)]
+    stateful = tuple(called for node in nodes for name, called in _OPERATORS if node in (name, f"{name}Exec"))
+    state = _STATE_INFO.search(physical)
+    written = _SINK_V1.search(text)
+    option = _CHECKPOINT.search(written["options"]) if written else None
+    checkpoint = state["checkpoint"] if state else option["path"] if option else None
+    mode = _SAVE_MODE.search(physical) or written
+    return unknown | {
+        "outputMode": mode["mode"].lower() if mode else None,
+        "checkpoint": redact(names.local_path(checkpoint)) if checkpoint else None,
+        "temporaryCheckpoint": names.is_temporary(checkpoint) if checkpoint else None,
+        "watermarks": _watermarks(text),
+        "stateful": stateful,
+        "shufflePartitions": int(state["partitions"]) if state and state["partitions"] else None,
+        "pythonUdf": any(_PYTHON.search(node) for node in nodes),
+    }
+
+
+def _watermarks(text: str) -> tuple[tuple[str, float], ...] | None:
+    found = [(match["column"], _delay_ms(match["delay"])) for match in _WATERMARK.finditer(text)]
+    known = tuple(dict.fromkeys((column, delay) for column, delay in found if delay is not None))
+    return None if any(delay is None for _, delay in found) else known
+
+
+def _delay_ms(text: str) -> float | None:
+    """Read Spark's way of writing an interval: ``1 hours 30 minutes``."""
+    parts = re.findall(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?", text)
+    rest = re.sub(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?", "", text).strip()
+    return sum(float(number) * _UNITS_MS[unit] for number, unit in parts) if parts and not rest else None
+
+
+def _field(record: Any, name: str) -> Any:
+    """Return a field of a progress: an object in PySpark 4, a dict before."""
+    return record.get(name) if isinstance(record, dict) else getattr(record, name, None)

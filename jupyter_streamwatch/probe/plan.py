@@ -1,0 +1,144 @@
+"""What the logical plan of a streaming query says: sources, watermarks, stateful operators, Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jupyter_streamwatch.probe import jvm, names
+
+_MOST_NODES = 2_000
+"""A larger plan is not walked: each node takes about a millisecond."""
+
+# Spark's logical nodes, and the names that their operators have in progress records.
+_OPERATORS = {
+    "Aggregate": "stateStoreSave",
+    "Distinct": "stateStoreSave",
+    "Deduplicate": "dedupe",
+    "DeduplicateWithinWatermark": "dedupeWithinWatermark",
+    "Join": "symmetricHashJoin",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPandas": "transformWithStateInPandasExec",
+    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
+    "GlobalLimit": "globalLimit",
+}
+# Options of sources that bound a batch, in lower case: files, Kafka, Delta, Auto Loader, Event Hubs, Iceberg.
+_LIMITS = frozenset(
+    {
+        "maxfilespertrigger",
+        "maxbytespertrigger",
+        "maxoffsetspertrigger",
+        "maxrowspertrigger",
+        "maxeventspertrigger",
+        "maxrecordspertrigger",
+        "cloudfiles.maxfilespertrigger",
+        "cloudfiles.maxbytespertrigger",
+        "streaming-max-files-per-micro-batch",
+        "streaming-max-rows-per-micro-batch",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was found in a plan.
+
+    Attributes:
+        sources: readable names of the streaming sources, in the order of the plan.
+        watermarks: (column, delay in ms), each declared watermark once.
+        stateful: names of the stateful operators, as in progress records.
+        python: whether an expression or an operator runs Python code.
+        limits: (option, value) of every option that bounds a batch.
+    """
+
+    sources: tuple[str, ...]
+    watermarks: tuple[tuple[str, float], ...]
+    stateful: tuple[str, ...]
+    python: bool | None
+    limits: tuple[tuple[str, str], ...]
+
+
+def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
+    """Walk an analyzed plan once.
+
+    Args:
+        gateway: py4j's gateway to the JVM.
+        plan: reference of the analyzed ``LogicalPlan``.
+        append: whether the query runs in append mode; a limit keeps state in that mode alone.
+
+    Raises:
+        ValueError: when the plan is too large to walk.
+        Exception: whatever py4j raises where Spark has other names than expected.
+    """
+    sources: list[str] = []
+    watermarks: list[tuple[str, float]] = []
+    stateful: list[str] = []
+    limits: list[tuple[str, str]] = []
+    for name, node in _nodes(plan):
+        if name in ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation"):
+            options = _options(gateway, name, node)
+            sources.append(_source(node, options))
+            limits += [(key, value) for key, value in options.items() if key.lower() in _LIMITS]
+        elif name == "EventTimeWatermark":
+            watermarks.append(_watermark(gateway, node))
+        elif name in _OPERATORS and _keeps_state(name, node, append=append):
+            stateful.append(_operator(name, node))
+    return Plan(
+        tuple(sources), tuple(dict.fromkeys(watermarks)), tuple(stateful), _python(gateway, plan), tuple(limits)
+    )
+
+
+def _nodes(plan: Any) -> list[tuple[str, Any]]:
+    """Return (name, node) of every node, parents first, left before right."""
+    found: list[tuple[str, Any]] = []
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        found.append((node.getClass().getSimpleName().rstrip("$"), node))
+        if len(found) > _MOST_NODES:
+            raise ValueError(f"the plan has more than {_MOST_NODES} nodes")
+        waiting += reversed(jvm.sequence(node.children()))
+    return found
+
+
+def _keeps_state(name: str, node: Any, *, append: bool) -> bool:
+    if name == "Join":
+        return all(side.isStreaming() for side in jvm.sequence(node.children()))
+    return bool(node.isStreaming()) and (name != "GlobalLimit" or append)
+
+
+def _operator(name: str, node: Any) -> str:
+    if name == "Aggregate" and "session_window#" in node.groupingExpressions().toString():
+        return "sessionWindowStateStoreSaveExec"
+    return _OPERATORS[name]
+
+
+def _watermark(gateway: Any, node: Any) -> tuple[str, float]:
+    column = node.eventTime().name()
+    logical = gateway.jvm.org.apache.spark.sql.catalyst.plans.logical
+    return str(column), float(logical.EventTimeWatermark.getDelayMs(node.delay()))
+
+
+def _options(gateway: Any, name: str, node: Any) -> dict[str, str]:
+    """Return a source's options; they may hold secrets, and none but the limits and the names leave this module."""
+    try:
+        options = node.extraOptions() if name == "StreamingRelationV2" else node.dataSource().options()
+        return dict(jvm.to_data(gateway)(options))
+    except Exception:
+        return {}
+
+
+def _source(node: Any, options: dict[str, str]) -> str:
+    """Name a source before it has described itself in a progress record."""
+    said = str(node.sourceName())
+    return names.source(said) if "[" in said else names.source_of_format(said, options)  # FileSource[/data/in]
+
+
+def _python(gateway: Any, plan: Any) -> bool | None:
+    try:
+        patterns = gateway.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+        return bool(plan.containsPattern(patterns.PYTHON_UDF()))
+    except Exception:
+        return None
