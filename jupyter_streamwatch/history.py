@@ -102,10 +102,18 @@ class History:
         """What starts the batches: stated, else asked of Spark, else inferred from their starts; None when unknown."""
         return self.snapshot().trigger
 
-    def start(self, runId: str, name: str | None = None, at: float | None = None) -> None:
-        """Note that a run has started, ``at`` in epoch ms; an active run of the same query was replaced by it."""
+    def start(
+        self, runId: str, name: str | None = None, at: float | None = None, *, replaces: str | None = None
+    ) -> None:
+        """Note that a run has started, ``at`` in epoch ms; an active run of the same query was replaced by it.
+
+        ``replaces`` names the run that Spark ended for this one where its end came first.
+        """
         with self._writing():
             self.name = name or self.name
+            ended = self._by_id.get(replaces) if replaces is not None else None
+            if ended is not None and ended.run.state == "ended":
+                ended.run = replace(ended.run, restartedBy="replaced")
             before = self._by_id.get(runId)
             if before is None:
                 self._new_run(Run(runId, started=at), "replaced")

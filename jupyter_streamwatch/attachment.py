@@ -1,0 +1,209 @@
+"""One session as long as it lives: its bridge, the queries that run in it, and what is asked of them.
+
+A lost session is a state, not an error: its runs are written down as over, and the histories stay.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch import probe
+from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, open_bridge
+from jupyter_streamwatch.bridge.public import failure_of
+from jupyter_streamwatch.prober import Prober, look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jupyter_streamwatch.collector import Collector
+    from jupyter_streamwatch.facts import Facts
+    from jupyter_streamwatch.history import History
+
+
+@dataclass(frozen=True)
+class Session:
+    """How the watched session is.
+
+    Attributes:
+        state: ``live``, ``stopped`` or ``gone`` (the JVM ended, or a Connect server does not answer).
+        text: the same as one sentence, with what to do.
+        mode: ``classic`` or ``connect``.
+        sparkVersion: as Spark says it.
+    """
+
+    state: str
+    text: str
+    mode: str
+    sparkVersion: str
+
+
+class Attachment:
+    """Feeds a collector from one session."""
+
+    def __init__(
+        self,
+        spark: Any,
+        collector: Collector,
+        *,
+        pace: Callable[[], float],
+        changed: Callable[[], None],
+        each_round: Callable[[], None],
+    ) -> None:
+        """``pace()`` is the pause between two looks in seconds; ``changed()`` tells the views."""
+        self.bridge = open_bridge(spark)
+        self.on_facts: Callable[[str, str, Facts], None] | None = None
+        self._collector = collector
+        self._changed = changed
+        self._after_round = each_round
+        self._handles: dict[str, Any] = {}  # runId -> query object or None, of active runs
+        self._foreign: set[str] = set()  # runs of other sessions, which send no events
+        self._lost = False
+        self._prober = Prober(pace=pace, each_round=self._look)
+
+    def open(self) -> None:
+        """Listen to the session and take in what runs already.
+
+        Raises:
+            Exception: what Spark raises when the session cannot be listened to.
+        """
+        with self._collector.held():  # events that arrive meanwhile come after what was before
+            self.bridge.attach(self._collector.put)
+            self._take_in_running()
+        if self.bridge.problem:
+            self._collector.note(self.bridge.problem)
+        self._prober.start()
+
+    def close(self) -> None:
+        """Stop listening and asking."""
+        self.bridge.detach()
+        self._prober.close()
+        self._handles.clear()
+
+    @property
+    def session(self) -> Session:
+        """How the session is, asked now."""
+        link = self.bridge.link()
+        return Session(link.state, link.text, self.bridge.mode, self.bridge.version)
+
+    def environment(self) -> dict[str, str]:
+        """Versions and settings of the session; empty when it does not answer."""
+        return probe.environment(self.bridge.spark)
+
+    def soon(self, job: Callable[[], None]) -> None:
+        """Do ``job`` on the thread that asks Spark."""
+        self._prober.soon(job)
+
+    def hurry(self) -> None:
+        """Look at the running batches now."""
+        self._prober.hurry()
+
+    def sync(self, deadline: float) -> None:
+        """Wait until ``deadline`` (monotonic) for the last events of runs that are over."""
+        active = self._active()
+        over = self.bridge.ended({run: self._handles.get(run) for run in active}) if active else set()
+        if over and not self._collector.wait_for(
+            lambda: not over & self._active(), max(0.0, deadline - time.monotonic())
+        ):
+            self._end_without_event(over & self._active())
+
+    def on_event(self, event: Mapping[str, Any]) -> None:
+        """Ask what an event of the collector calls for."""
+        kind, id, runId = event["event"], event["id"], event["runId"]
+        if kind == STARTED:
+            if runId not in self._handles:
+                self._handles[runId] = self.bridge.query(id, runId)
+            query = self._handles[runId]
+            self._prober.soon(lambda: self._read_facts(id, runId, query))
+        elif kind == TERMINATED:
+            self._handles.pop(runId, None)
+        elif kind == PROGRESS and self.bridge.mode == "classic":
+            batchId = event["progress"].batchId
+            self._prober.after_batch(lambda: self._read_tasks(id, runId, batchId))
+
+    def lose(self) -> None:
+        """When the session is over: no event will say that its runs are, so they are ended here."""
+        if self._lost or self.bridge.link().state == "live":
+            return
+        self._lost = True
+        for history in self._collector.histories():
+            self._end({run.runId for run in history.runs if run.state == "active"}, history, ask=False)
+            history.set_running(None)
+        self._handles.clear()
+        self._changed()
+
+    def _take_in_running(self) -> None:
+        """Queries that run already appear at once, with what Spark still remembers of them."""
+        own: set[str] = self.bridge.ask(lambda: {str(query.runId) for query in self.bridge.spark.streams.active}, set())
+        for id, runId, name, query in probe.active(self.bridge.spark):
+            self._handles[runId] = query
+            self._collector.apply({"event": STARTED, "id": id, "runId": runId, "name": name, "at": None})
+            for text in self.bridge.recent(query):
+                self._collector.apply({"event": PROGRESS, "at": None, "progress": text})
+            if runId not in own:
+                self._note_foreign(id, runId, name)
+
+    def _note_foreign(self, id: str, runId: str, name: str | None) -> None:
+        self._foreign.add(runId)
+        self._collector.note(
+            f"Query {name or id} belongs to another session (newSession()), which sends no events here. "
+            "To follow it, call sw.watch() with that session."
+        )
+
+    def _active(self) -> set[str]:
+        runs = (run for history in self._collector.histories() for run in history.runs if run.state == "active")
+        return {run.runId for run in runs} - self._foreign
+
+    def _end_without_event(self, runs: set[str]) -> None:
+        """The event of a run that is over did not come: say what the query object says."""
+        for history in self._collector.histories():
+            self._end(runs & {run.runId for run in history.runs}, history, ask=True)
+
+    def _end(self, runs: set[str], history: History, *, ask: bool) -> None:
+        for runId in runs:
+            text, name = self._failure(self._handles.get(runId)) if ask else (None, None)
+            event = {"event": TERMINATED, "id": history.id, "runId": runId, "at": time.time() * 1000}
+            self._collector.apply({**event, "exception": text, "errorClass": name})
+
+    def _failure(self, query: Any) -> tuple[str | None, str | None]:
+        return (None, None) if query is None else self.bridge.ask(lambda: failure_of(query), (None, None))
+
+    # On the probe's thread
+
+    def _read_facts(self, id: str, runId: str, query: Any) -> None:
+        history = self._collector.history(id)
+        if query is None or history is None:
+            return
+        facts = probe.facts(self.bridge.spark, query)
+        if facts.trigger is not None:
+            self._collector.note_trigger(runId, facts.trigger.kind)
+        if history.runs[-1].runId == runId:
+            history.set_facts(facts)
+            if self.on_facts is not None:
+                self.on_facts(id, runId, facts)
+            self._changed()
+
+    def _read_tasks(self, id: str, runId: str, batchId: int) -> None:
+        history = self._collector.history(id)
+        values = probe.tasks(self.bridge.spark, runId, batchId)
+        if values and history is not None:
+            history.set_tasks(runId, batchId, values)
+
+    def _look(self) -> None:
+        """One round: is the session there, what do the active runs do."""
+        state = self.bridge.link().state
+        if state == "stopped" or (state == "gone" and self.bridge.mode == "classic"):
+            self.lose()
+            return
+        self.bridge.keep()
+        changed = False
+        for history in self._collector.histories():
+            run = history.runs[-1] if history.runs else None
+            if run is not None and run.state == "active":
+                query = self._handles.get(run.runId)
+                classic = self.bridge.mode == "classic"
+                changed = look_at(self.bridge.spark, history, run.runId, query, classic=classic) or changed
+        self._after_round()
+        if changed:
+            self._changed()

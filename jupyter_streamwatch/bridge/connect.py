@@ -1,0 +1,236 @@
+"""Spark Connect: a listener in the client (4.0 and newer), or polling (older, which ship a listener to the server).
+
+Calls to a server that is gone block until it is back, so every call is made on a thread of ours and has a time-out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, stops
+from jupyter_streamwatch.bridge.public import failure_of, listener_of, read_public, recent_public, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+PATIENCE = 5.0  # seconds for one answer; a healthy server needs 20 to 40 ms
+POLL = 0.5  # seconds between two polls of a server that sends no events to the client
+
+
+class ConnectBridge:
+    """A Spark Connect session whose listener runs in this process."""
+
+    mode = "connect"
+
+    def __init__(self, spark: Any) -> None:
+        """For this session; attaches nothing yet."""
+        self.spark = spark
+        self.version = ""
+        self.problem: str | None = None
+        self._listener: Any = None
+        self._silent = False  # the server did not answer the last call
+        self._waiting: threading.Thread | None = None
+        self._one_call = threading.Lock()
+        self._noting = False
+
+    def serves(self, spark: Any) -> bool:
+        """See :class:`Bridge`."""
+        return spark is self.spark
+
+    def attach(self, put: Callable[[Arrival], None]) -> None:
+        """See :class:`Bridge`."""
+        self.version = str(self._bounded(lambda: self.spark.version))
+        self._listener = listener_of(put)
+        # PySpark starts its receiving thread in the thread that adds the first listener. From a daemon thread it is a
+        # daemon too: with a listener attached, Python could not exit otherwise.
+        self._bounded(lambda: self.spark.streams.addListener(self._listener), 30.0)
+        self._detach_before_stop()
+        self._note_stops()
+
+    def detach(self) -> None:
+        """See :class:`Bridge`."""
+        self.spark.__dict__.pop("stop", None)
+        self._unnote_stops()
+        listener, self._listener = self._listener, None
+        if listener is not None and self.link().state == "live":
+            self.ask(lambda: self.spark.streams.removeListener(listener), None)
+
+    def keep(self) -> None:
+        """Add the listener again: PySpark drops all listeners when the connection breaks."""
+        bus = getattr(getattr(self.spark.streams, "_sqlb", None), "_listener_bus", None)
+        listener = self._listener
+        if listener is not None and isinstance(bus, list) and listener not in bus and self.link().state == "live":
+            self.ask(lambda: self.spark.streams.addListener(listener), None)
+
+    def read(self, arrival: Arrival) -> Mapping[str, Any]:
+        """See :class:`Bridge`."""
+        return read_public(arrival)
+
+    def link(self) -> Link:
+        """See :class:`Bridge`."""
+        if self._stopped():
+            return Link("stopped", "The Spark session was stopped. Start a session and call sw.watch() again to go on.")
+        if self._silent:
+            return Link("gone", "The Spark Connect server does not answer. Watching goes on when it is back.")
+        return Link("live", "Watching a Spark Connect session.")
+
+    def query(self, id: str, runId: str) -> Any | None:
+        """See :class:`Bridge`."""
+        query = self.ask(lambda: self.spark.streams.get(id), None)
+        return query if query is not None and str(query.runId) == runId else None
+
+    def ended(self, runs: Mapping[str, Any]) -> set[str]:
+        """See :class:`Bridge`. One call for all runs."""
+        active = self.ask(lambda: {str(query.runId) for query in self.spark.streams.active}, None)
+        return set() if active is None else set(runs) - active
+
+    def recent(self, query: Any) -> list[str]:
+        """See :class:`Bridge`."""
+        return self.ask(lambda: recent_public(query), [])
+
+    def ask(self, call: Callable[[], T], default: D) -> T | D:
+        """See :class:`Bridge`."""
+        if self._stopped():
+            return default
+        try:
+            return self._bounded(call)
+        except Exception:
+            return default
+
+    def _note_stops(self) -> None:
+        from pyspark.sql.connect.streaming.query import StreamingQuery
+
+        if not self._noting:
+            self._noting = True
+            stops.listen(StreamingQuery)
+
+    def _unnote_stops(self) -> None:
+        from pyspark.sql.connect.streaming.query import StreamingQuery
+
+        if self._noting:
+            self._noting = False
+            stops.forget(StreamingQuery)
+
+    def _stopped(self) -> bool:
+        try:
+            return bool(getattr(self.spark, "is_stopped", False) or self.spark.client.is_closed)
+        except Exception:
+            return False
+
+    def _bounded(self, call: Callable[[], T], seconds: float = PATIENCE) -> T:
+        """Run ``call`` on a daemon thread. One that hangs is waited for by nobody, and no second one joins it."""
+        with self._one_call:
+            if self._waiting is not None and self._waiting.is_alive():
+                raise TimeoutError("the Spark Connect server does not answer")
+            answer: list[T] = []
+            failure: list[BaseException] = []
+
+            def run() -> None:
+                try:
+                    answer.append(call())
+                except BaseException as error:
+                    failure.append(error)
+
+            thread = threading.Thread(target=run, name="streamwatch-connect", daemon=True)
+            thread.start()
+            thread.join(seconds)
+            self._waiting = thread
+            self._silent = not (answer or failure)
+        if answer:
+            return answer[0]
+        raise failure[0] if failure else TimeoutError("the Spark Connect server does not answer")
+
+    def _detach_before_stop(self) -> None:
+        """PySpark warns when a session stops with a listener attached: take ours off first."""
+        stop = self.spark.stop
+
+        def detach_and_stop() -> None:
+            self.detach()
+            stop()
+
+        detach_and_stop.__doc__ = stop.__doc__
+        self.spark.stop = detach_and_stop
+
+
+class PollingBridge(ConnectBridge):
+    """Spark Connect before 4.0: the client's listener gets nothing, so the last progress is asked for."""
+
+    def __init__(self, spark: Any) -> None:
+        """For this session; attaches nothing yet."""
+        super().__init__(spark)
+        self._put: Callable[[Arrival], None] | None = None
+        self._done = threading.Event()
+        self._known: dict[str, Any] = {}  # runId -> query
+        self._last: dict[str, tuple[Any, Any]] = {}  # runId -> (batchId, timestamp) of the last progress
+
+    def attach(self, put: Callable[[Arrival], None]) -> None:
+        """See :class:`Bridge`."""
+        self.version = str(self._bounded(lambda: self.spark.version))
+        self._put = put
+        self._done = threading.Event()
+        self._note_stops()
+        self.problem = (
+            "Spark Connect before 4.0 sends no events to the client: the last progress is asked for twice a second. "
+            "A query that starts and ends between two looks is not seen."
+        )
+        threading.Thread(target=self._poll, args=(self._done,), name="streamwatch-poll", daemon=True).start()
+
+    def detach(self) -> None:
+        """See :class:`Bridge`."""
+        self._put = None
+        self._unnote_stops()
+        self._done.set()
+
+    def keep(self) -> None:
+        """See :class:`Bridge`; polling needs no repair."""
+
+    def read(self, arrival: Arrival) -> Mapping[str, Any]:
+        """See :class:`Bridge`. Polled payloads are plain already."""
+        return {"event": arrival.kind, "at": arrival.at, **arrival.payload}
+
+    def _poll(self, done: threading.Event) -> None:
+        while not done.wait(POLL):
+            self.ask(self.look, None)
+
+    def look(self) -> None:
+        """One look at all queries: starts, progress and ends since the look before."""
+        active = {str(query.runId): query for query in self.spark.streams.active}
+        for runId, query in active.items():
+            if runId not in self._known:
+                self._known[runId] = query
+                self._hand_over(STARTED, {"id": str(query.id), "runId": runId, "name": query.name})
+            self._progress_of(runId, query, ended=False)
+        for runId in set(self._known) - set(active):
+            query = self._known.pop(runId)
+            self._progress_of(runId, query, ended=True)
+            self._last.pop(runId, None)
+            text, error_class = failure_of(query)
+            end = {"id": str(query.id), "runId": runId, "exception": text, "errorClass": error_class}
+            self._hand_over(TERMINATED, end)
+
+    def _progress_of(self, runId: str, query: Any, *, ended: bool) -> None:
+        last = query.lastProgress
+        if last is None:
+            return
+        before = self._last.get(runId)
+        mark = (last["batchId"], last["timestamp"])
+        if before == mark:
+            return
+        # Batches between two looks are read from the recent ones, which cost more: only when there are some.
+        missed = ended or before is None or last["batchId"] > before[0] + 1
+        for progress in query.recentProgress if missed else [last]:
+            seen = (progress["batchId"], progress["timestamp"])
+            if before is None or seen > before:
+                self._hand_over(PROGRESS, {"progress": text_of(progress)})
+                before = seen
+        self._last[runId] = mark
+
+    def _hand_over(self, kind: str, payload: dict[str, Any]) -> None:
+        put = self._put
+        if put is not None:
+            put(Arrival(kind, payload, time.time() * 1000))

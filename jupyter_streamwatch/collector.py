@@ -1,0 +1,234 @@
+"""Turns arrivals into histories, on one thread of ours.
+
+The listener's thread only appends to a bounded queue. What would not fit is counted, never waited for; what cannot be
+understood is counted and kept as a sentence. Nothing here raises into Spark or into a cell.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, stops
+from jupyter_streamwatch.history import History
+from jupyter_streamwatch.progress import epoch_ms, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+
+LIMIT = 20_000  # arrivals in the queue: twenty seconds of 1,000 events a second, far above a burst
+PROBLEMS = 100  # sentences kept
+QUERIES = 1_000  # histories kept; beyond that the oldest that ended go
+REPLACED_WITHIN = 1_000.0  # ms between the end of a run and the start that replaced it; 2 to 13 were measured
+
+RUNS = 1_000  # runs whose end and trigger are remembered, to tell what a start replaced
+
+_MARK = "mark"  # an arrival of ours: everything before it has been handled
+
+
+class Collector:
+    """Owns the histories of a watch and the thread that writes them."""
+
+    def __init__(self, read: Callable[[Arrival], Mapping[str, Any]], *, keep: int = 10_000, limit: int = LIMIT) -> None:
+        """Arrivals are turned into plain events by ``read``; ``keep`` batches of a query are kept in full."""
+        self.read = read
+        self.missed = 0
+        self.problems: deque[str] = deque(maxlen=PROBLEMS)
+        self.observers: list[Callable[[Mapping[str, Any]], None]] = []  # each event once it is in its history
+        self.changed: Callable[[], None] = _nothing  # after a burst of events
+        self.prepare: Callable[[History], None] = _nothing_of  # a history that is new
+        self._keep = keep
+        self._limit = limit
+        self._queue: deque[Arrival] = deque()
+        self._wake = threading.Event()
+        self._state = threading.Condition(threading.RLock())
+        self._histories: dict[str, History] = {}
+        self._ended_at: dict[str, float] = {}  # runId -> when its end arrived, epoch ms
+        self._kinds: dict[str, str] = {}  # runId -> kind of its trigger
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the thread; does nothing when it runs."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="streamwatch-collector", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Handle what is queued and end the thread."""
+        self.drain(2.0)
+        self._closed = True
+        self._wake.set()
+
+    def put(self, arrival: Arrival) -> None:
+        """Take one arrival and return at once. This is all that runs on Spark's listener thread."""
+        if len(self._queue) >= self._limit:
+            self.missed += 1
+            return
+        self._queue.append(arrival)
+        self._wake.set()
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until everything that arrived before this call is in the histories; False if that took longer."""
+        if self._thread is None or self._closed or threading.current_thread() is self._thread:
+            return True
+        done = threading.Event()
+        self._queue.append(Arrival(_MARK, done, 0.0))
+        self._wake.set()
+        return done.wait(seconds)
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Wait until ``condition`` holds, which is looked at after each event."""
+        if threading.current_thread() is self._thread:
+            return condition()
+        with self._state:
+            return self._state.wait_for(condition, seconds)
+
+    def held(self) -> threading.Condition:
+        """``with collector.held():`` no event is handled; for what must come first."""
+        return self._state
+
+    def histories(self) -> list[History]:
+        """The live histories, oldest first."""
+        with self._state:
+            return list(self._histories.values())
+
+    def history(self, id: str) -> History | None:
+        """The live history of this id."""
+        return self._histories.get(id)
+
+    def note_trigger(self, runId: str, kind: str) -> None:
+        """Remember the kind of a run's trigger: a run that ends itself is not replaced by the next one."""
+        _remember(self._kinds, runId, kind)
+
+    def note(self, sentence: str) -> None:
+        """Keep one sentence about something that went wrong; the same one once."""
+        if sentence not in self.problems:
+            self.problems.append(sentence)
+
+    def apply(self, event: Mapping[str, Any]) -> None:
+        """Write one plain event (a line of a recording) into its history. Never raises."""
+        try:
+            with self._state:
+                known = self._write(event)
+                self._state.notify_all()
+        except Exception as error:
+            self.note(f"A {event.get('event', 'nameless')} event was not understood: {_first_line(error)}")
+            return
+        if known is None:
+            return
+        for observer in tuple(self.observers):
+            self._pass_on(observer, known)
+
+    def _pass_on(self, observer: Callable[[Mapping[str, Any]], None], event: Mapping[str, Any]) -> None:
+        try:
+            observer(event)
+        except Exception as error:
+            self.note(f"{_first_line(error)} ({type(error).__name__}), while an event was passed on.")
+
+    def _run(self) -> None:
+        while not self._closed:
+            self._wake.wait()
+            self._wake.clear()
+            handled = False
+            while self._queue:
+                handled = self._handle(self._queue.popleft()) or handled
+            if handled:
+                self._tell()
+
+    def _handle(self, arrival: Arrival) -> bool:
+        if arrival.kind == _MARK:
+            arrival.payload.set()
+            return False
+        try:
+            event = self.read(arrival)
+        except Exception as error:
+            self.note(f"A {arrival.kind} event could not be fetched from Spark: {_first_line(error)}")
+            return False
+        self.apply(event)
+        return True
+
+    def _tell(self) -> None:
+        try:
+            self.changed()
+        except Exception as error:
+            self.note(f"{_first_line(error)} ({type(error).__name__}), while a view was told of a change.")
+
+    def _write(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the event as observers get it, None when it was known already."""
+        kind, at = event["event"], event.get("at")
+        if kind == PROGRESS:
+            progress = parse(event["progress"])
+            if progress.id is None:
+                raise ValueError("a progress record without the id of its query")
+            history = self._history(progress.id, progress.name)
+            if not history.append(progress):
+                return None
+            return {**event, "id": progress.id, "runId": progress.runId, "progress": progress}
+        history = self._history(event["id"], event.get("name"))
+        if kind == STARTED:
+            self._started(history, event, epoch_ms(event.get("timestamp")) or at)
+        elif kind == IDLE:
+            if not history.idle(event["runId"], epoch_ms(event.get("timestamp")) or at):
+                return None
+        elif kind == TERMINATED:
+            if at is not None:
+                _remember(self._ended_at, event["runId"], float(at))
+            history.end(event["runId"], at=at, exception=event.get("exception"), errorClass=event.get("errorClass"))
+        return event
+
+    def _started(self, history: History, event: Mapping[str, Any], at: float | None) -> None:
+        """Start a run, and say whether it took over from one that nobody had stopped."""
+        before = history.runs[-1] if history.runs else None
+        if before is None or before.runId == event["runId"]:
+            history.start(event["runId"], event.get("name"), at=at)
+            return
+        stopped, kind = stops.when(before.runId), self._kinds.get(before.runId)
+        ends_itself = kind in ("once", "availableNow")
+        if before.state == "active" and (stopped is not None or ends_itself):
+            history.end(before.runId, at=stopped if stopped is not None else at)  # its event comes after this one
+        ended = self._ended_at.get(before.runId)
+        took_over = stopped is None and kind is not None and not ends_itself and at_once(ended, event.get("at"))
+        history.start(event["runId"], event.get("name"), at=at, replaces=before.runId if took_over else None)
+
+    def _history(self, id: str, name: str | None) -> History:
+        history = self._histories.get(id)
+        if history is None:
+            history = self._histories[id] = History(id, name, keep=self._keep)
+            self._forget_old()
+            self.prepare(history)
+        return history
+
+    def _forget_old(self) -> None:
+        if len(self._histories) > QUERIES:
+            for id, history in self._histories.items():
+                if all(run.state != "active" for run in history.runs):
+                    del self._histories[id]
+                    return
+
+
+def at_once(ended: float | None, started: float | None) -> bool:
+    """Whether a run started so soon after the end of another (epoch ms) that Spark must have done both."""
+    return started is not None and ended is not None and abs(started - ended) < REPLACED_WITHIN
+
+
+def _remember(what: dict[str, T], runId: str, value: T) -> None:
+    what[runId] = value
+    if len(what) > RUNS:
+        del what[next(iter(what))]
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0][:300] if text else type(error).__name__
+
+
+def _nothing() -> None:
+    pass
+
+
+def _nothing_of(history: History) -> None:
+    pass

@@ -1,0 +1,100 @@
+"""The thread that asks Spark what no event tells: facts of a run, its status, the running batch, a batch's tasks.
+
+Facts are read once a run, tasks once after each batch; status and the running batch twice a second while something is
+shown, every few seconds otherwise. A round that takes long makes the next one come later: at most a fifth of the time
+is spent on asking.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch import probe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_streamwatch.history import History, Status
+
+SHOWN_PACE = 0.5  # seconds
+SHARE = 4.0  # a round is followed by a pause of at least four times its length
+TASKS_KEPT = 256  # batches whose tasks wait to be read; older ones are let go
+
+
+class Prober:
+    """Asks, through a bridge, for the runs that a watch names."""
+
+    def __init__(self, *, pace: Callable[[], float], each_round: Callable[[], None]) -> None:
+        """``pace()`` is the pause between two rounds in seconds; ``each_round()`` is called in every round."""
+        self._pace = pace
+        self._each_round = each_round
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._tasks: deque[Callable[[], None]] = deque(maxlen=TASKS_KEPT)
+        self._wake = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread; does nothing when it runs."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="streamwatch-probe", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread after what it does now; what waits is let go."""
+        self._closed = True
+        self._wake.set()
+        if self._thread is not None and threading.current_thread() is not self._thread:
+            self._thread.join(2.0)
+
+    def soon(self, job: Callable[[], None]) -> None:
+        """Do ``job`` as soon as possible."""
+        self._jobs.append(job)
+        self._wake.set()
+
+    def after_batch(self, job: Callable[[], None]) -> None:
+        """Do ``job`` soon, unless hundreds of batches end meanwhile."""
+        self._tasks.append(job)
+        self._wake.set()
+
+    def hurry(self) -> None:
+        """Something is shown now: look at once."""
+        self._wake.set()
+
+    def _run(self) -> None:
+        due = 0.0
+        while not self._closed:
+            self._wake.wait(max(0.0, due - time.monotonic()))
+            self._wake.clear()
+            while (self._jobs or self._tasks) and not self._closed:
+                _quietly((self._jobs or self._tasks).popleft())
+            begun = time.monotonic()
+            if begun >= due or due - begun > self._pace():
+                _quietly(self._each_round)
+                due = time.monotonic() + max(self._pace(), SHARE * (time.monotonic() - begun))
+
+
+def look_at(spark: Any, history: History, runId: str, query: Any, *, classic: bool) -> bool:
+    """Read status and running batch of an active run; True when something changed."""
+    status = probe.status(query) if query is not None else None
+    before = history.running
+    running = probe.running(spark, runId, before) if classic else None
+    news = status is not None and _without_time(status) != _without_time(history.status)
+    if news:
+        history.set_status(status)
+    history.set_running(running)
+    return news or running != before
+
+
+def _without_time(status: Status | None) -> tuple[Any, ...]:
+    return () if status is None else (status.message, status.isDataAvailable, status.isTriggerActive)
+
+
+def _quietly(job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Exception:
+        pass  # a look that failed is a look less; the next one comes

@@ -1,0 +1,338 @@
+"""``sw.watch()``: attach to a Spark session and keep a history of every streaming query.
+
+A watch is quiet: nothing of it raises into Spark's listener bus or a cell, and a session that was stopped, or a JVM
+that died, is a state (:attr:`Watch.session`), not an error.
+"""
+
+# ruff: noqa: SLF001 - watch() and Watch are two sides of one thing
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.attachment import Attachment, Session
+from jupyter_streamwatch.bridge import TERMINATED, Arrival, active_session
+from jupyter_streamwatch.collector import Collector
+from jupyter_streamwatch.hints import HintWatcher
+from jupyter_streamwatch.prober import SHOWN_PACE
+from jupyter_streamwatch.recorder import Recorder
+from jupyter_streamwatch.recording import Queries, Recording
+from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.trigger import Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from jupyter_streamwatch.dashboard import Dashboard
+    from jupyter_streamwatch.diagnosis import Diagnosis, Hint
+    from jupyter_streamwatch.facts import Facts
+    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.report.static import Static
+
+FRESH = 2.0  # seconds that a read waits for the last events of a run that is over
+
+_watches: list[Watch] = []
+_watches_lock = threading.RLock()
+
+NO_SESSION = (
+    "No active Spark session to watch. Create one first, for example spark = SparkSession.builder.getOrCreate(), "
+    "or name it: sw.watch(spark)."
+)
+
+
+def watch(
+    spark: Any = None,
+    *,
+    record: str | Path | None = None,
+    trigger: str | float | None = None,
+) -> Watch:
+    """Watch the streaming queries of a Spark session, classic or Connect.
+
+    Call it as often as you like: a session has one watch. After the session was stopped and a new one started, the
+    same call goes on with the new session, and queries restarted on their checkpoints join their histories.
+
+    Args:
+        spark: the session; the active one by default.
+        record: a file that every event is appended to from now on, as JSON lines for ``sw.load``.
+        trigger: the trigger of the queries where it cannot be asked: seconds, ``"2 seconds"``, ``"availableNow"``,
+            ``"once"`` or ``"continuous"``. What you state beats what Spark says.
+
+    Raises:
+        RuntimeError: when there is no session to watch.
+        ValueError: when ``trigger`` is not understood.
+    """
+    stated = None if trigger is None else Trigger.parse(trigger)
+    session = active_session() if spark is None else spark
+    if session is None:
+        raise RuntimeError(NO_SESSION)
+    with _watches_lock:
+        found = _watch_of(session)
+        found._state(stated)
+        found._attach(session)
+        if record is not None:
+            found._record(record)
+    return found
+
+
+def _watch_of(session: Any) -> Watch:
+    """The watch of this session; else one whose session is over, which goes on; else a new one."""
+    for known in _watches:
+        if known._serves(session):
+            return known
+    for known in _watches:
+        if known.session.state != "live":
+            return known
+    new = Watch()
+    _watches.append(new)
+    return new
+
+
+class Watch:
+    """What is known of the streaming queries of one session. Made by :func:`watch`."""
+
+    def __init__(self) -> None:
+        """Not attached to anything yet; use :func:`watch`."""
+        self._attachment: Attachment | None = None
+        self._trigger: Trigger | None = None
+        self._subscribers: list[Callable[[], None]] = []
+        self._shown = 0
+        self._recorder: Recorder | None = None
+        self._left: Static | None = None
+        self._collector = Collector(self._read, keep=StreamWatch.instance().batches_kept)
+        self._collector.observers.append(self._on_event)
+        self._collector.changed = self._tell
+        self._collector.prepare = self._prepare
+        self._hints = HintWatcher(self._collector.histories, self._collector.note)
+
+    @staticmethod
+    def current() -> Watch | None:
+        """The watch that was attached last and not stopped, None when there is none."""
+        with _watches_lock:
+            return _watches[-1] if _watches else None
+
+    # What a person asks
+
+    @property
+    def queries(self) -> Queries:
+        """The histories by id; ``[key]`` takes an id, the start of one, a name, or a query object."""
+        self.sync()
+        return Queries(self._collector.histories())
+
+    @property
+    def session(self) -> Session:
+        """How the watched session is."""
+        if self._attachment is None:
+            return Session("stopped", "Watching was stopped. Call sw.watch() to go on.", "classic", "")
+        return self._attachment.session
+
+    @property
+    def missed(self) -> int:
+        """Events that did not fit into the queue: 0 unless something is badly wrong."""
+        return self._collector.missed
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be understood or done, as sentences; the last hundred."""
+        return tuple(self._collector.problems)
+
+    def dashboard(self, query: Any = None) -> Dashboard:
+        """The live widget of all queries, with ``query`` selected if given."""
+        from jupyter_streamwatch.dashboard import Dashboard
+
+        self.sync()
+        return Dashboard(self, query)
+
+    def diagnose(self, query: Any = None) -> Diagnosis | dict[str, Diagnosis]:
+        """What is wrong with a query and what to do; without a query all of them by id."""
+        from jupyter_streamwatch.diagnosis import diagnose
+
+        queries = self.queries
+        now = time.time() * 1000 if self.session.state == "live" else None
+        if query is not None:
+            return diagnose(queries[query].snapshot(), now=now)
+        return {id: diagnose(history.snapshot(), now=now) for id, history in queries.items()}
+
+    def report(self, path: str | Path, query: Any = None) -> Static:
+        """Write what is known to ``path`` (.html, .md or .json) and return it as a static object."""
+        from jupyter_streamwatch import report
+
+        recording, session = self.recording(), self.session
+        now = time.time() * 1000 if session.state == "live" else None
+        return report.write(path, recording, query, session=session, now=now)
+
+    def recording(self) -> Recording:
+        """Everything known by now, as plain data."""
+        histories = [history.snapshot() for history in self.queries.values()]
+        progress = [p for history in histories for p in history.recent]
+        return Recording(histories, progress=progress, environment=self._environment(), taken=time.time() * 1000)
+
+    def on_hint(self, callback: Callable[[History, Hint], None]) -> Callable[[], None]:
+        """Call ``callback(history, hint)`` once for each hint code of each query; returns a function that ends it.
+
+        The callback runs on a thread of ours. What it raises is kept in :attr:`problems`.
+        """
+        remove = self._hints.add(callback)
+        if self._attachment is not None:
+            self._attachment.soon(self._hints.look)
+        return remove
+
+    def stop(self) -> Static:
+        """Stop watching, never a query. Safe to call twice; returns what was known, as a static object."""
+        with _watches_lock:
+            if self in _watches:
+                _watches.remove(self)
+        if self._left is None:
+            self._left = self._leave()
+        return self._left
+
+    def sync(self) -> None:
+        """Wait up to 2 s for the last events of runs that are over: they arrive after the call that ended them."""
+        deadline = time.monotonic() + FRESH
+        if self._attachment is not None and self._collector.drain(FRESH):
+            self._attachment.sync(deadline)
+
+    # What views ask
+
+    def histories(self) -> list[History]:
+        """The live histories, oldest first, as far as events have arrived; never waits."""
+        return self._collector.histories()
+
+    @property
+    def left(self) -> Static | None:
+        """What was known when watching was stopped; None while it goes on."""
+        return self._left
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback()`` on a thread of ours after something changed; returns a function that ends it."""
+        self._subscribers.append(callback)
+
+        def remove() -> None:
+            if callback in self._subscribers:
+                self._subscribers.remove(callback)
+
+        return remove
+
+    def shown(self, visible: bool) -> None:
+        """One view more (True) or less (False) is visible: while one is, running batches are looked at more often."""
+        self._shown = max(0, self._shown + (1 if visible else -1))
+        if visible and self._attachment is not None:
+            self._attachment.hurry()
+
+    def __enter__(self) -> Self:
+        """Watch until the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop watching, also after an error."""
+        self.stop()
+
+    def __repr__(self) -> str:
+        """Which queries, and how the session is; asks Spark nothing."""
+        names = [history.name or history.id[:8] for history in self._collector.histories()]
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        return f"<Watch of {len(names)} queries{': ' if names else ''}{shown}; session {self.session.state}>"
+
+    def _ipython_display_(self) -> None:
+        """Show the dashboard where a watch is the last line of a cell."""
+        from IPython.display import display
+
+        display(self.dashboard())
+
+    # Attaching
+
+    def _serves(self, session: Any) -> bool:
+        return self._attachment is not None and self._attachment.bridge.serves(session)
+
+    def _state(self, trigger: Trigger | None) -> None:
+        if trigger is not None:
+            self._trigger = trigger
+            for history in self._collector.histories():
+                history.state_trigger(trigger)
+
+    def _prepare(self, history: History) -> None:
+        if self._trigger is not None:
+            history.state_trigger(self._trigger)
+
+    def _attach(self, session: Any) -> None:
+        before = self._attachment
+        if before is not None:
+            if before.bridge.serves(session) and before.session.state == "live":
+                return
+            before.lose()
+            before.close()
+        self._collector.start()
+        self._attachment = Attachment(
+            session, self._collector, pace=self._pace, changed=self._tell, each_round=self._hints.look
+        )
+        self._attachment.on_facts = self._on_facts
+        self._attachment.open()
+        if self in _watches:
+            _watches.remove(self)
+        _watches.append(self)
+        self._tell()
+
+    def _leave(self) -> Static:
+        from jupyter_streamwatch.report.static import static
+
+        self.sync()
+        session = self.session
+        if self._attachment is not None:
+            self._attachment.close()
+        self._collector.close()
+        self._attachment = None
+        if self._recorder is not None:
+            self._recorder.close()
+        self._tell()
+        return static([history.snapshot() for history in self._collector.histories()], session)
+
+    # On threads of ours
+
+    def _read(self, arrival: Arrival) -> Mapping[str, Any]:
+        if self._attachment is None:
+            raise RuntimeError("watching was stopped")
+        return self._attachment.bridge.read(arrival)
+
+    def _on_event(self, event: Mapping[str, Any]) -> None:
+        if self._recorder is not None:
+            self._recorder.write(event)
+        if self._attachment is not None:
+            self._attachment.on_event(event)
+            if event["event"] == TERMINATED:
+                self._attachment.soon(self._hints.look)
+
+    def _on_facts(self, id: str, runId: str, facts: Facts) -> None:
+        if self._recorder is not None:
+            self._recorder.write({"event": "facts", "id": id, "runId": runId, "facts": facts})
+
+    def _pace(self) -> float:
+        return SHOWN_PACE if self._shown else StreamWatch.instance().probe_seconds
+
+    def _tell(self) -> None:
+        for callback in tuple(self._subscribers):
+            self._call(callback)
+
+    def _call(self, callback: Callable[[], None]) -> None:
+        try:
+            callback()
+        except Exception as error:
+            self._collector.note(f"A view could not be told of a change: {type(error).__name__}: {error}")
+
+    # Recording
+
+    def _environment(self) -> dict[str, str]:
+        return self._attachment.environment() if self._attachment is not None else {}
+
+    def _record(self, path: str | Path) -> None:
+        if self._recorder is not None:
+            if self._recorder.writes_to(path):
+                return
+            self._recorder.close()
+        self._recorder = Recorder(path, self._environment(), self._collector.note)
