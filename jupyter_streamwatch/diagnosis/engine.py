@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.hint import Hint
     from jupyter_streamwatch.diagnosis.load import Load
 
+ADD_BATCH = (
+    "batch-recomputed",
+    "driver-bound",
+    "contention",
+    "too-few-tasks",
+    "task-skew",
+    "too-many-partitions",
+    "state-commit-slow",
+    "slow-user-code",
+    "slow-sink",
+)
+"""The rules that explain the time inside addBatch, in this order: an earlier one is what makes a later one look true."""
+
 _DEFAULT = Thresholds()
 
 
@@ -55,17 +68,24 @@ def diagnose(
 
 
 def _hints(window: Window, measured: Load) -> list[Hint]:
-    found: list[Hint] = []
-    explained: dict[str, str] = {}  # severity of what already explains the time inside a part
+    found = []
     for code, rule in rules.items():
-        if code in rules.off or explained.get(rule.within or "") in ("warning", "critical"):
-            continue
-        hint = rule.check(window, measured)
-        if hint is None or (rule.within in explained and hint.severity == "info"):
-            continue
-        found.append(hint)
-        if rule.within:
-            explained[rule.within] = hint.severity
+        if code not in rules.off and code not in ADD_BATCH:
+            hint = rule.check(window, measured)
+            if hint is not None:
+                found.append(hint)
+    return _first(window, measured) + found
+
+
+def _first(window: Window, measured: Load) -> list[Hint]:
+    """Return the first explanation of addBatch that holds; after one that is only worth knowing, also the first real one."""
+    found: list[Hint] = []
+    for code in ADD_BATCH:
+        hint = None if code in rules.off else rules[code].check(window, measured)
+        if hint is not None and (not found or hint.severity != "info"):
+            found.append(hint)
+            if hint.severity != "info":
+                break
     return found
 
 

@@ -63,6 +63,19 @@ def _extreme(window: Window, names: Sequence[str]) -> Slow | None:
     return Slow(part, min(part / total, 1.0), (record.batchId,), total, alone=True)
 
 
+def matters(window: Window, load: Load) -> str | None:
+    """Return how bad a slow batch is: a warning without time left, info where only latency suffers, None else."""
+    if load.pressed:
+        return "warning"
+    if load.interval or load.typical is None or load.judged < window.t.min_batches:
+        return None
+    if not window.once and load.busy is not None and load.busy < 0.9:
+        return None
+    if load.typical >= 5 * window.t.slow_batch:
+        return "warning"
+    return "info" if load.typical >= window.t.slow_batch else None
+
+
 def severity(load: Load, slow: Slow) -> str:
     """Return how bad lost time is: a warning where there is none to lose, else worth knowing."""
     if load.pressed or slow.alone:

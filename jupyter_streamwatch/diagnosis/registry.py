@@ -25,33 +25,35 @@ class Rule:
         family: The family of rules it belongs to.
         about: What it finds, in one sentence.
         check: The function that looks at a window and returns a hint or None.
-        within: ``addBatch`` for the rules that explain the time inside it: only the first that holds is shown.
     """
 
     code: str
     family: str
     about: str
     check: Check
-    within: str | None = None
 
 
 class Rules(Mapping[str, Rule]):
-    """All rules by code, in the order in which they are tried; ``switch_off(code)`` silences one."""
+    """All rules by code; ``switch_off(code)`` silences one."""
 
     def __init__(self) -> None:
+        """Start without a rule."""
         self._rules: dict[str, Rule] = {}
         self._off: frozenset[str] = frozenset()
 
     def __getitem__(self, code: str) -> Rule:
+        """Return a rule; KeyError that names the right codes for an unknown one."""
         rule = self._rules.get(code)
         if rule is None:
             raise KeyError(f"No rule {code!r}. The rules are: {', '.join(self._rules)}.")
         return rule
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the codes."""
         return iter(self._rules)
 
     def __len__(self) -> int:
+        """Return the number of rules."""
         return len(self._rules)
 
     @property
@@ -68,7 +70,7 @@ class Rules(Mapping[str, Rule]):
         self._off -= {self[code].code for code in codes} if codes else self._off
 
     def add(self, rule: Rule) -> None:
-        """Add a rule; the order of adding is the order of trying."""
+        """Add a rule; ValueError when its code is taken."""
         if rule.code in self._rules:
             raise ValueError(f"Rule {rule.code!r} is there already.")
         self._rules[rule.code] = rule
@@ -77,11 +79,11 @@ class Rules(Mapping[str, Rule]):
 rules = Rules()
 
 
-def rule(code: str, about: str, *, within: str | None = None) -> Callable[[Check], Check]:
-    """Make a function a rule of the family that its module is named after."""
+def rule(code: str, about: str, *, family: str = "") -> Callable[[Check], Check]:
+    """Make a function a rule; its family is what its module is named after, unless it says so."""
 
     def register(check: Check) -> Check:
-        rules.add(Rule(code, check.__module__.rsplit(".", 1)[-1], about, check, within))
+        rules.add(Rule(code, family or check.__module__.rsplit(".", 1)[-1], about, check))
         return check
 
     return register

@@ -1,0 +1,147 @@
+"""Rules about the checkpoint: slow to write, pinned settings, temporary, a batch that ran twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
+from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.diagnosis.window import CHECKPOINT
+from jupyter_streamwatch.format import duration, percent
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+
+RECOVERY = API + "#recovering-from-failures-with-checkpointing"
+_S3 = ("s3://", "s3a://", "s3n://")
+
+
+@rule("slow-checkpoint", "Writing the offset and commit log takes a large part of each batch.")
+def slow_checkpoint(window: Window, load: Load) -> Hint | None:
+    """Raise when walCommit and commitOffsets together are a large part of the batch for a while."""
+    slow = slow_part(window, CHECKPOINT)
+    if slow is None:
+        return None
+    path = window.facts.checkpoint or ""
+    code = None
+    fix = (
+        "Put the checkpoint on faster storage: stop the query, copy the whole checkpoint directory, start with the new"
+        " checkpointLocation. A longer trigger interval writes it less often."
+    )
+    if path.startswith(_S3):
+        code = (
+            'spark.conf.set("spark.sql.streaming.checkpointFileManagerClass",'
+            ' "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager")'
+        )
+        fix = "Write the checkpoint without renaming (Spark 3.3 and later, with hadoop-cloud). " + fix
+    elif window.facts.stateful == () and "Kafka" in window.sink:
+        code = '.option("asyncProgressTrackingEnabled", "true")'
+        fix = "Write the progress asynchronously (stateless, to Kafka; at-least-once, as that sink is). " + fix
+    return Hint(
+        code="slow-checkpoint",
+        severity=severity(load, slow),
+        title=f"Writing the checkpoint takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
+        evidence=gathered(
+            Evidence("walCommit + commitOffsets", slow.ms, "ms", slow.batches),
+            seen(window, "walCommit", "ms", "durationMs.walCommit"),
+            seen(window, "commitOffsets", "ms", "durationMs.commitOffsets"),
+            *batch_time(window, load),
+        ),
+        cause="Each batch writes two small files to the checkpoint and waits for both; the storage is slow to create or"
+        " rename files.",
+        fix=fix,
+        code_fix=code,
+        effect=None if slow.alone else shorter(window, slow.ms),
+        link=GUIDE + "performance-tips.html" if code and "async" in code else RECOVERY,
+        share=slow.share,
+    )
+
+
+@rule("pinned-conf", "A changed number of shuffle partitions has no effect on this checkpoint.")
+def pinned_conf(window: Window, load: Load) -> Hint | None:
+    """Raise when the session's number of shuffle partitions is not the one that the checkpoint has pinned."""
+    del load
+    last, wanted = window.last, window.facts.shufflePartitions
+    if last is None or wanted is None or not last.stateOperators:
+        return None
+    used = [one.numShufflePartitions for one in last.stateOperators if one.numShufflePartitions]
+    # A global limit or an aggregation without keys has one partition whatever the setting.
+    pinned = max(used, default=1)
+    if pinned == wanted or pinned == 1:
+        return None
+    ids = (last.batchId,) if last.batchId is not None else ()
+    return Hint(
+        code="pinned-conf",
+        severity="info",
+        title=f"spark.sql.shuffle.partitions is {wanted}, but this query keeps the {pinned} of its first start",
+        evidence=(
+            Evidence("numShufflePartitions", pinned, "partitions", ids),
+            Evidence("spark.sql.shuffle.partitions", wanted, "partitions"),
+        ),
+        cause="State is spread by key over a fixed number of partitions, so Spark takes the number from the checkpoint and"
+        " not from the session.",
+        fix="A new checkpoint takes the new number: the state is lost, the source is read again from its beginning, and"
+        " the sink may get rows twice.",
+        link=API + "#recovery-semantics-after-changes-in-a-streaming-query",
+    )
+
+
+@rule("temporary-checkpoint", "The query has no checkpoint of its own and starts from nothing each time.")
+def temporary_checkpoint(window: Window, load: Load) -> Hint | None:
+    """Raise when Spark made the checkpoint itself; not for sinks that are for looking only."""
+    del load
+    if not window.facts.temporaryCheckpoint or any(word in window.sink for word in ("Console", "Memory", "Noop")):
+        return None
+    name = window.history.name or "this_query"
+    return Hint(
+        code="temporary-checkpoint",
+        severity="info",
+        title="The checkpoint is temporary: a restart forgets offsets and state",
+        evidence=(Evidence("checkpoint", window.facts.checkpoint or "temporary"),),
+        cause="No checkpointLocation was given, so Spark made a directory that it deletes when the query stops.",
+        fix="Give the query a checkpoint of its own on storage that survives the cluster.",
+        code_fix=f'.option("checkpointLocation", "/checkpoints/{"".join(c if c.isalnum() else "_" for c in name)}")',
+        link=RECOVERY,
+    )
+
+
+@rule("replayed-batch", "After a restart a batch ran again that had begun before.")
+def replayed_batch(window: Window, load: Load) -> Hint | None:
+    """Raise when the run's first batch did not plan its offsets: they were in the log already."""
+    del load
+    run = window.run
+    first = window.ran[0] if window.ran else None
+    if run is None or first is None or first.batchId is None or first.batchId != run.firstBatch:
+        return None
+    parts = first.durationMs
+    later = [one.durationMs for one in window.ran[1:]]
+    # A batch that is planned asks the sources and writes the offset log; a repeated one does neither.
+    if "addBatch" not in parts or "walCommit" in parts or not any("walCommit" in one for one in later):
+        return None
+    if "commitOffsets" not in parts and "getBatch" not in parts:
+        return None
+    idempotent = any(word in window.sink for word in ("FileSink", "Delta"))
+    what = (
+        "This sink skips a batch that it has already written, so nothing is doubled."
+        if idempotent
+        else "Rows that the sink had got before the failure are there twice, unless what writes them skips a batchId that"
+        " it has already written."
+    )
+    return Hint(
+        code="replayed-batch",
+        severity="info" if idempotent else "warning",
+        title=f"Batch {first.batchId} ran again after the restart",
+        evidence=(
+            Evidence("first batch of the run", first.batchId, "", (first.batchId,)),
+            Evidence("numInputRows", first.numInputRows or 0, "rows", (first.batchId,)),
+        ),
+        cause="The run before ended after this batch had begun and before it was committed, so Spark repeats it with the"
+        " same offsets.",
+        fix=what,
+        code_fix=None
+        if idempotent or not window.foreach_batch
+        else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write in foreachBatch',
+        link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
+    )

@@ -1,0 +1,233 @@
+"""Rules about event time: a watermark that is unset, ahead or stuck, late rows, results that wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
+from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays
+from jupyter_streamwatch.diagnosis.measure import gathered
+from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.series import known
+from jupyter_streamwatch.format import duration, exact, number, when
+from jupyter_streamwatch.probe.names import source as source_name
+from jupyter_streamwatch.progress import epoch_ms
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.progress import Progress
+
+WATERMARK = API + "#handling-late-data-and-watermarking"
+
+
+@rule("watermark-unset", "A watermark is declared, but no row has an event time.")
+def watermark_unset(window: Window, load: Load) -> Hint | None:
+    """Raise when batch after batch has rows and none of them moves the watermark from its beginning."""
+    del load
+    records = [one for one in window.with_data if one.numInputRows]
+    recent = records[-int(window.t.min_batches) :]
+    if len(recent) < window.t.min_batches or not all(_unset(one) and "max" not in one.eventTime for one in recent):
+        return None
+    rows = sum(one.numInputRows or 0 for one in records)
+    column = column_name(window)
+    return Hint(
+        code="watermark-unset",
+        severity="warning",
+        title=f"The watermark is still unset after {exact(rows)} rows",
+        evidence=(
+            Evidence("numInputRows", rows, "rows", _ids(records)),
+            Evidence("eventTime.watermark", recent[-1].eventTime["watermark"], "", _ids(recent)),
+        ),
+        cause=f"No row has a value in {column or 'the event-time column'}: it is null, most often because the text could not"
+        " be parsed as a timestamp, or its name is wrong in the schema.",
+        fix="Look at the column in a batch read of the same source; parse it with the right format and time zone.",
+        code_fix=f'df.select(F.count("*"), F.count("{column}"))  # in a batch read: how many are not null'
+        if column
+        else None,
+        link=WATERMARK,
+    )
+
+
+@rule("watermark-ahead", "The watermark is in the future, so rows of now are late.")
+def watermark_ahead(window: Window, load: Load) -> Hint | None:
+    """Raise when the watermark, or the newest row, is ahead of the clock while most rows are not."""
+    del load
+    record = window.with_data[-1] if window.with_data else None
+    if record is None or record.start_ms is None:
+        return None
+    start, ahead = record.start_ms, window.t.ahead
+    mark, newest = epoch_ms(record.eventTime.get("watermark")), epoch_ms(record.eventTime.get("max"))
+    usual = epoch_ms(record.eventTime.get("avg")) or epoch_ms(record.eventTime.get("min"))
+    if usual is None or usual > start + ahead:
+        return None  # all rows are from the future: a clock or a time zone, or a test; nothing is lost by it
+    if mark is not None and mark > start + ahead and usual < mark:
+        title = f"The watermark is {duration(mark - start)} ahead of the clock, and the rows are not"
+    elif newest is not None and newest > start + ahead and newest - usual > ahead:
+        title = f"A row is {duration(newest - start)} ahead of the clock and takes the watermark with it"
+    else:
+        return None
+    column = column_name(window) or "event_time"
+    ids = _ids([record])
+    return Hint(
+        code="watermark-ahead",
+        severity="warning",
+        title=title,
+        evidence=gathered(
+            Evidence("eventTime.watermark", mark, "time", ids) if mark else None,
+            Evidence("eventTime.max", newest, "time", ids) if newest is not None else None,
+            Evidence("eventTime.avg", usual, "time", ids),
+            Evidence("timestamp", start, "time", ids),
+        ),
+        cause="One row with an event time in the future is enough: the watermark follows the newest row seen and never goes"
+        " back, so rows of now are dropped as late.",
+        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: a new one is needed (its state"
+        " is lost, the source is read again, the sink may get rows twice), or wait until the time has come.",
+        code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))  # before withWatermark',
+        link=WATERMARK,
+    )
+
+
+@rule("watermark-stuck", "The watermark does not move although newer rows come.")
+def watermark_stuck(window: Window, load: Load) -> Hint | None:
+    """Raise when the watermark stands still for several batches and the rows seen should have moved it."""
+    del load
+    records = [one for one in window.with_data if "max" in one.eventTime and "watermark" in one.eventTime]
+    recent = records[-int(window.t.watermark_batches) :]
+    if len(recent) < window.t.watermark_batches or len({one.eventTime["watermark"] for one in recent}) > 1:
+        return None
+    newest = [epoch_ms(one.eventTime["max"]) or 0.0 for one in recent]
+    if not newest[-1] > newest[0]:
+        return None
+    mark = epoch_ms(recent[-1].eventTime["watermark"]) or 0.0
+    idle = _idle_sources(recent)
+    wait = delay(window)
+    # The newest row before the last batch, less the delay, is where the watermark of one input would be.
+    behind = max(newest[:-1]) - wait - mark if wait is not None else None
+    if len(recent[-1].sources) < 2 or not (idle or (behind is not None and behind > 0)):
+        return None
+    if behind is not None and behind <= 0:
+        return None
+    ids = _ids(recent)
+    which = " and ".join(idle) if idle else "one input"
+    return Hint(
+        code="watermark-stuck",
+        severity="warning",
+        title=f"The watermark stands still while rows get {duration(newest[-1] - newest[0])} newer",
+        evidence=(
+            Evidence("eventTime.watermark", mark or "unset", "time" if mark else "", ids),
+            Evidence("eventTime.max", newest[-1], "time", ids),
+            *(Evidence(f"numInputRows of {name}", 0, "rows", ids) for name in idle),
+        ),
+        cause=f"The query has several inputs and its watermark is that of the slowest: {which} "
+        + ("has had no rows." if idle else "is behind.")
+        + " Until then no state is removed and no finished window comes out.",
+        fix="Let the quiet input send something now and then (a heartbeat row), or let the fastest input move the watermark;"
+        " that drops rows of the slower one, and the policy is pinned in the checkpoint.",
+        code_fix='spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")'
+        "  # before start(), with a new checkpointLocation",
+        link=API + "#policy-for-handling-multiple-watermarks",
+    )
+
+
+@rule("late-rows-dropped", "Rows came too late and were dropped.")
+def late_rows_dropped(window: Window, load: Load) -> Hint | None:
+    """Raise when rows were dropped in the last batches; one batch proves it."""
+    del load
+    most = int(window.t.late_batches)
+    dropped, rows = window.column("state.numRowsDroppedByWatermark")[-most:], window.column("numInputRows")[-most:]
+    ids = window.column("batchId")[-most:]
+    where = [place for place, count in enumerate(dropped) if count > 0]
+    if not where:
+        return None
+    total, came = sum(dropped[place] for place in where), sum(known(rows))
+    share = total / came if came else None
+    batches = tuple(int(ids[place]) for place in where if ids[place] == ids[place])[-20:]
+    wait = delay(window)
+    needed = needed_delays(window)
+    late = held_back(window, most)
+    fix = "A longer delay keeps more rows; results of append mode come later by as much, and state is kept longer."
+    if needed:
+        fix = (
+            f"A delay of {duration(needed[0])} would have kept the oldest row of 95 % of the batches, {duration(needed[1])}"
+            f" that of 99 %. {fix}"
+        )
+    cause = "These rows belong to results that the watermark has closed already: they came later than its delay allows."
+    if wait == 0:
+        cause = (
+            "The delay is 0: whatever is not newer than the newest row of the batches before is late, even by a moment or"
+            " with the same time."
+        )
+    of = f" of {number(came)}" if came and share is not None and share <= 1 else ""
+    return Hint(
+        code="late-rows-dropped",
+        severity="info" if share is not None and share < window.t.late_share else "warning",
+        title=f"At least {number(total)}{of} rows came too late and were dropped",
+        evidence=gathered(
+            Evidence("numRowsDroppedByWatermark", total, "rows", batches),
+            Evidence("numInputRows", came, "rows", batches) if came else None,
+            Evidence("oldest row behind the watermark", late[0], "ms", late[1]) if late else None,
+            Evidence("watermark delay", wait, "ms") if wait is not None else None,
+        ),
+        cause=cause + " Rows that were combined before they met the state count as one.",
+        fix=fix,
+        code_fix=code_for(window, needed[1] if needed else None),
+        link=WATERMARK,
+    )
+
+
+@rule("results-pending", "Append mode shows nothing until the watermark has passed the end of a window.")
+def results_pending(window: Window, load: Load) -> Hint | None:
+    """Say why the sink got nothing yet, when batches had rows and the state holds results."""
+    del load
+    if window.facts.outputMode not in (None, "append"):
+        return None
+    records = window.with_data
+    last = window.ran[-1] if window.ran else None
+    if last is None or len(records) < window.t.min_batches or "watermark" not in last.eventTime:
+        return None
+    if any(one.sink.numOutputRows != 0 for one in window.ran):
+        return None
+    waiting = sum(one.numRowsTotal or 0 for one in last.stateOperators)
+    if not waiting or not any(one.numRowsUpdated for record in records for one in record.stateOperators):
+        return None
+    mark = epoch_ms(last.eventTime["watermark"]) or 0.0
+    oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min"))) is not None), default=None)
+    newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
+    wait = delay(window)
+    until = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
+    later = f", {duration(wait)} behind the newest row" if wait is not None else ""
+    return Hint(
+        code="results-pending",
+        severity="info",
+        title=f"{number(waiting)} results wait in the state; none has come out yet",
+        evidence=gathered(
+            Evidence("numOutputRows", 0, "rows", _ids(records)),
+            Evidence("numRowsTotal", waiting, "rows", _ids([last])),
+            Evidence("eventTime.watermark", mark, "time", _ids([last])) if mark else None,
+            Evidence("eventTime.min", oldest, "time", _ids(records)) if oldest is not None else None,
+            Evidence("eventTime.max", newest, "time", _ids(records)) if newest is not None else None,
+        ),
+        cause="Append mode writes a result once, when it can no longer change: when the watermark has passed its end.",
+        fix=f"{until}: it comes out when the watermark{later} passes its end"
+        + (f"; now it is at {when(mark)}." if mark else "; now it is unset.")
+        + " Update mode shows results at once, and again when they change.",
+        link=API + "#output-modes",
+    )
+
+
+def _unset(record: Progress) -> bool:
+    return epoch_ms(record.eventTime.get("watermark")) == 0
+
+
+def _idle_sources(records: list[Progress]) -> list[str]:
+    """Return the names of sources without a row in all records, when another one had rows in each."""
+    sources = [one.sources for one in records]
+    if len({len(one) for one in sources}) > 1 or len(sources[0]) < 2:
+        return []
+    idle = [place for place in range(len(sources[0])) if all(one[place].numInputRows == 0 for one in sources)]
+    return [source_name(sources[-1][place].description) for place in idle] if len(idle) < len(sources[0]) else []
+
+
+def _ids(records: list[Progress] | tuple[Progress, ...]) -> tuple[int, ...]:
+    return tuple(one.batchId for one in records if one.batchId is not None)[-20:]

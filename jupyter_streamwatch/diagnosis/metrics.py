@@ -1,0 +1,97 @@
+"""Rules about the numbers themselves: missing, wrong, or not to be had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
+from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.format import number
+from jupyter_streamwatch.probe.names import source as source_name
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+
+MONITORING = API + "#monitoring-streaming-queries"
+
+
+@rule("no-progress-mode", "Spark reports no progress in this trigger mode.")
+def no_progress_mode(window: Window, load: Load) -> Hint | None:
+    """Say that a continuous or real-time query sends no progress."""
+    del load
+    trigger = window.trigger
+    if trigger is None or trigger.kind not in ("continuous", "realTime") or window.rows:
+        return None
+    mode = "continuous" if trigger.kind == "continuous" else "real-time"
+    return Hint(
+        code="no-progress-mode",
+        severity="info",
+        title=f"Spark reports no progress in {mode} mode",
+        evidence=(Evidence("trigger", trigger.kind),),
+        cause=f"A {mode} query has no micro-batches, so there are no batch times, rates or offsets to show; its start, its"
+        " status and its end are known.",
+        fix="Measure at the sink, or run the query for a while with a processing-time trigger: the checkpoint fits both.",
+        link=GUIDE + ("performance-tips.html" if mode == "continuous" else "real-time-mode.html"),
+    )
+
+
+@rule("missed-progress", "Batches are missing in what was received.")
+def missed_progress(window: Window, load: Load) -> Hint | None:
+    """Say how many batches of the latest run are not there."""
+    del load
+    run = window.run
+    if run is None or run.firstBatch is None or run.lastBatch is None or not window.history.gaps:
+        return None
+    # Batch ids go on over runs of a query, so what lies within this run's ids is of this run.
+    gaps = [gap for gap in window.history.gaps if gap[0] >= run.firstBatch and gap[1] <= run.lastBatch]
+    missing = sum(after - before - 1 for before, after in gaps)
+    if not missing:
+        return None
+    return Hint(
+        code="missed-progress",
+        severity="info",
+        title=f"{number(missing)} batches are missing between batch {gaps[0][0]} and batch {gaps[-1][1]}",
+        evidence=(Evidence("missing batches", missing, "", tuple(one for gap in gaps[-10:] for one in gap)),),
+        cause="Their progress was not received: the log was cut, the listener was attached later, or events were dropped.",
+        fix="Nothing is wrong with the query; rates and trends over the gap are left out.",
+        link=MONITORING,
+    )
+
+
+@rule("metric-unreliable", "A metric is known to be wrong.")
+def metric_unreliable(window: Window, load: Load) -> Hint | None:
+    """Say that a source's own metrics contradict its offsets, or that RocksDB's memory is not reported."""
+    del load
+    last = window.ran[-1] if window.ran else None
+    if last is None:
+        return None
+    ids = (last.batchId,) if last.batchId is not None else ()
+    for one in last.sources:
+        behind = one.metrics.get("maxOffsetsBehindLatest")
+        if behind == 0 and (one.backlog or 0) > 0:
+            return Hint(
+                code="metric-unreliable",
+                severity="info",
+                title=f"{source_name(one.description)} says that nothing waits, but its offsets say {number(one.backlog)} rows",
+                evidence=(
+                    Evidence("maxOffsetsBehindLatest", 0, "rows", ids),
+                    Evidence("latestOffset - endOffset", one.backlog or 0, "rows", ids),
+                ),
+                cause="Some versions of the Kafka connector compare with the offsets that the batch itself asked for.",
+                fix="Go by the offsets; the backlog shown here does.",
+                link=GUIDE + "structured-streaming-kafka-integration.html",
+            )
+    for operator in last.stateOperators:
+        rocksdb = any(name.startswith("rocksdb") for name in operator.customMetrics)
+        if rocksdb and operator.memoryUsedBytes is None and operator.numRowsTotal:
+            return Hint(
+                code="metric-unreliable",
+                severity="info",
+                title="The memory of the RocksDB state is not reported",
+                evidence=(Evidence("numRowsTotal", operator.numRowsTotal, "rows", ids),),
+                cause="This Spark version reports 0 bytes for RocksDB state that has rows.",
+                fix="Look at the memory of the executors' processes instead: RocksDB lives outside the JVM's heap.",
+                link=API + "#rocksdb-state-store-implementation",
+            )
+    return None

@@ -1,0 +1,147 @@
+"""More shuffle partitions than the rows need: the usual trouble of the first day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
+from jupyter_streamwatch.diagnosis.measure import gathered
+from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.series import median
+from jupyter_streamwatch.format import duration, number
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.progress import Progress, StateOperatorProgress
+
+_ROWS_A_TASK = 20_000  # rows that keep a task busy for longer than it costs to start it
+_STATE_A_TASK = 200_000
+_KEEP = 4  # partitions: enough for the cores of a small machine
+
+
+@rule("too-many-partitions", "Many shuffle partitions for few rows.", family="processing")
+def too_many_partitions(window: Window, load: Load) -> Hint | None:
+    """Raise when the partitions of the state outnumber what the rows need; one record shows it."""
+    records = window.records
+    found = _partitions(records)
+    if found is None:
+        return None
+    partitions, inferred = found
+    t = window.t
+    data = window.with_data[-int(t.recent) :]
+    rows = median(float(one.numInputRows) for one in data if one.numInputRows is not None)
+    last = records[-1]
+    state = max((operator.numRowsTotal or 0 for operator in last.stateOperators), default=0)
+    updated = max((operator.numRowsUpdated or 0 for operator in last.stateOperators), default=0)
+    busiest = max(rows or 0.0, updated)
+    # One record could be an odd one; with several the median of the rows counts, so more of them can be called few.
+    most = t.partition_rows * (5 if load.judged >= t.min_batches else 1) * partitions
+    if partitions < t.partitions or busiest > most or state > 100 * t.partition_rows * partitions:
+        return None
+    cost = _cost(window)
+    if cost is not None and cost < 0.2 * t.partition_ms * partitions:
+        return None  # so many cores that the partitions cost next to nothing
+    keep = _target(busiest, state, partitions)
+    costly = load.pressed or _commit(last) >= t.partition_ms or (cost or 0.0) >= t.partition_ms * partitions
+    shown = f"{'At least ' if inferred else ''}{partitions}"
+    what = f"{number(rows)} rows" if rows else f"{number(state)} rows of state"
+    return Hint(
+        code="too-many-partitions",
+        severity="warning" if costly else "info",
+        title=f"{shown} shuffle partitions for {what}",
+        evidence=gathered(
+            Evidence("numShufflePartitions", partitions, "partitions", _ids(records[-1:])),
+            Evidence("numInputRows", rows, "rows", _ids(data)) if rows is not None else None,
+            Evidence("numRowsTotal", state, "rows", _ids(records[-1:])),
+            Evidence("addBatch", cost, "ms", _ids(data)) if cost is not None else None,
+        ),
+        cause="Each batch starts a task for every partition, and each task loads and saves its part of the state, however"
+        " few rows it has.",
+        fix=f"Use about {keep} partitions. The number is pinned in the checkpoint at the first start: the query needs a"
+        " new checkpoint, which loses its state, reads the source from its beginning and may write rows to the sink again.",
+        code_fix=f'spark.conf.set("spark.sql.shuffle.partitions", "{keep}")'
+        "  # before start(), with a new checkpointLocation",
+        effect=_effect(window, partitions, keep),
+        link=API + "#recovery-semantics-after-changes-in-a-streaming-query",
+        share=_share(window, partitions, keep),
+    )
+
+
+def _partitions(records: tuple[Progress, ...]) -> tuple[int, bool] | None:
+    """Return the number of partitions and whether it was inferred (Spark before 3.2 does not report it)."""
+    last = records[-1] if records else None
+    if last is None or not last.stateOperators:
+        return None
+    said = [one.numShufflePartitions for one in last.stateOperators if one.numShufflePartitions]
+    if said:
+        return max(said), False
+    least = _inferred(records)
+    return (least, True) if least else None
+
+
+def _inferred(records: tuple[Progress, ...]) -> int | None:
+    """Return the least number of partitions that explains how often state was taken from the cache.
+
+    The in-memory provider counts, since it was loaded, how often a partition's state was found in its cache. An
+    aggregation asks twice a batch (to read and to save), a join asks for four stores.
+    """
+    asks = 8 if len(records[-1].sources) > 1 else 2
+    ran = [one for one in records if one.kind != "idle" and one.batchId is not None] or list(records[-1:])
+    last = ran[-1]
+    if not last.batchId or not last.stateOperators:
+        return None
+    before = ran[-2] if len(ran) > 1 else None
+    hits = _hits(last.stateOperators[0])
+    if before is not None and before.stateOperators and before.batchId == last.batchId - 1:
+        hits, batches = hits - _hits(before.stateOperators[0]), 1
+    else:
+        batches = last.batchId + 1
+    return int(hits // (asks * batches)) if hits > 0 else None
+
+
+def _hits(operator: StateOperatorProgress) -> float:
+    metrics = operator.customMetrics
+    return metrics.get("loadedMapCacheHitCount", 0.0) + metrics.get("loadedMapCacheMissCount", 0.0)
+
+
+def _cost(window: Window) -> float | None:
+    """Return the usual time of addBatch, of the last batches where none has settled."""
+    usual = window.usual("durationMs.addBatch")
+    if usual is not None:
+        return usual
+    return median(float(one.durationMs["addBatch"]) for one in window.ran if "addBatch" in one.durationMs)
+
+
+def _commit(last: Progress) -> float:
+    """Return the mean time in ms that saving one partition's state took."""
+    pairs = [(one.commitTimeMs, one.numStateStoreInstances) for one in last.stateOperators]
+    return max((time / stores for time, stores in pairs if time and stores), default=0.0)
+
+
+def _target(rows: float, state: float, partitions: int) -> int:
+    needed = max(rows / _ROWS_A_TASK, state / _STATE_A_TASK, _KEEP)
+    power = _KEEP
+    while power < needed:
+        power *= 2
+    return min(power, max(partitions // 4, 1))
+
+
+def _share(window: Window, partitions: int, keep: int) -> float | None:
+    added, total = window.usual("durationMs.addBatch"), window.typical
+    return 0.9 * (1 - keep / partitions) * added / total if added is not None and total else None
+
+
+def _effect(window: Window, partitions: int, keep: int) -> Effect | None:
+    """Predict the batch time: nearly all of addBatch goes with the number of partitions, the rest stays."""
+    added, total = window.usual("durationMs.addBatch"), window.typical
+    if added is None or total is None:
+        return None
+    gone = added * (1 - keep / partitions)
+    low, best, high = total - 0.98 * gone, total - 0.92 * gone, total - 0.7 * gone
+    text = f"about {duration(best)} instead of {duration(total)} a batch ({duration(low)} to {duration(high)})"
+    return Effect("batch time", low, best, high, "ms", text)
+
+
+def _ids(records: tuple[Progress, ...]) -> tuple[int, ...]:
+    return tuple(one.batchId for one in records if one.batchId is not None)

@@ -1,0 +1,312 @@
+"""Rules about the work of a batch: what inside addBatch, or beside it, takes the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
+from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.series import held, median
+from jupyter_streamwatch.diagnosis.verdict import stuck
+from jupyter_streamwatch.format import duration, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+
+TUNING = "https://spark.apache.org/docs/latest/tuning.html"
+_GENERATED = ("RateStream", "RateSource", "RatePerMicroBatch", "MemoryStream")  # sources that cost nothing to read
+_NO_WRITING = ("Console", "Memory", "Noop")
+
+
+@rule("batch-stuck", "The running batch takes far longer than usual and no task finishes.")
+def batch_stuck(window: Window, load: Load) -> Hint | None:
+    """Raise while a running batch hangs; a slow one, whose tasks finish, is not stuck."""
+    del load
+    hangs, batch = stuck(window), window.history.running
+    if hangs is None or batch is None:
+        return None
+    ran, quiet, usual = hangs
+    ids = (batch.batchId,) if batch.batchId is not None else ()
+    tasks = bool(batch.tasksRunning)
+    where = f"{batch.tasksRunning} tasks run" if tasks else "no task runs, so the driver waits"
+    return Hint(
+        code="batch-stuck",
+        severity="critical",
+        title=f"The running batch takes {duration(ran)} and no task has finished for {duration(quiet)}",
+        evidence=gathered(
+            Evidence("running for", ran, "ms", ids),
+            Evidence("no task finished for", quiet, "ms", ids),
+            Evidence("usual batch time", usual, "ms", window.evidence()) if usual is not None else None,
+            Evidence("tasks running", batch.tasksRunning, "", ids) if batch.tasksRunning is not None else None,
+        ),
+        cause=f"The batch hangs: {where}."
+        + (
+            " A task waits for something outside Spark, or loops."
+            if tasks
+            else " The sink, the source or a function on the driver does not return, or no executor is left."
+        ),
+        fix="Look at the stack of the thread that hangs (Spark UI, Executors, Thread Dump). Give calls to other systems"
+        " a time-out. Stopping and starting the query repeats this batch from its checkpoint.",
+        link=API + "#managing-streaming-queries",
+    )
+
+
+@rule("driver-bound", "No task runs for half of the batch or more.")
+def driver_bound(window: Window, load: Load) -> Hint | None:
+    """Raise when the executors wait for the driver, with a batch that is too slow."""
+    t = window.t
+
+    def idle(added: float, busy: float, queue: float) -> bool:
+        return added - busy - queue >= max(t.idle_driver * added, t.part_least)
+
+    level = matters(window, load)
+    if level is None or not _held(window, idle, "durationMs.addBatch", "tasks.busyMs", "tasks.queueMs"):
+        return None
+    added, busy = window.usual("durationMs.addBatch") or 0.0, window.usual("tasks.busyMs") or 0.0
+    lost = added - busy - (window.usual("tasks.queueMs") or 0.0)
+    where = "the foreachBatch function" if window.foreach_batch else "planning or the sink's commit"
+    return Hint(
+        code="driver-bound",
+        severity=level,
+        title=f"No task runs for {duration(lost)} of {duration(added)} a batch: the driver works alone",
+        evidence=gathered(
+            Evidence("addBatch without a running task", lost, "ms", window.evidence()),
+            seen(window, "tasks.busyMs", "ms"),
+            *batch_time(window, load),
+        ),
+        cause=f"The time goes into code on the driver ({where}), and the executors wait for it.",
+        fix="Move that work into the executors (write the DataFrame instead of collected rows), do calls to other systems"
+        " in parallel, or leave out what waits."
+        if window.foreach_batch
+        else "Look what the driver does between the jobs: the log of the sink's table, the plan, many small files.",
+        effect=shorter(window, lost, low=0.5, high=0.95),
+        link=API + "#foreachbatch" if window.foreach_batch else API + "#output-sinks",
+        share=_share(window, lost),
+    )
+
+
+@rule("contention", "Other work holds the cores, and the batch waits for them.")
+def contention(window: Window, load: Load) -> Hint | None:
+    """Raise when stages wait long for their first task."""
+    t = window.t
+
+    def waits(added: float, queue: float) -> bool:
+        return queue >= max(t.queue * added, t.queue_least)
+
+    if not _held(window, waits, "durationMs.addBatch", "tasks.queueMs"):
+        return None
+    queue = window.usual("tasks.queueMs") or 0.0
+    return Hint(
+        code="contention",
+        severity="warning" if load.pressed or queue >= t.part * (load.interval or queue) else "info",
+        title=f"The batch waits {duration(queue)} for a free core",
+        evidence=gathered(seen(window, "tasks.queueMs", "ms"), *batch_time(window, load)),
+        cause="Tasks of other queries or jobs hold all cores; Spark starts jobs first come, first served.",
+        fix="Give each query a scheduler pool with spark.scheduler.mode=FAIR (set when the application starts), more"
+        " cores, or a trigger interval that leaves time for the others.",
+        code_fix='spark.sparkContext.setLocalProperty("spark.scheduler.pool", "this_query")'
+        "  # before start(); needs spark.scheduler.mode=FAIR",
+        effect=shorter(window, queue, low=0.3),
+        link="https://spark.apache.org/docs/latest/job-scheduling.html#scheduling-within-an-application",
+        share=_share(window, queue),
+    )
+
+
+@rule("too-few-tasks", "One task does the work while other cores wait.")
+def too_few_tasks(window: Window, load: Load) -> Hint | None:
+    """Raise when the stage that takes the time has a single task."""
+    t = window.t
+
+    def alone(added: float, longest: float, usual: float) -> bool:
+        return longest >= max(t.dominates * added, t.skew_least) and longest <= usual
+
+    level = matters(window, load)
+    columns = ("durationMs.addBatch", "tasks.runTimeMs.max", "tasks.runTimeMs.median")
+    if level is None or not _held(window, alone, *columns):
+        return None
+    longest = window.usual("tasks.runTimeMs.max") or 0.0
+    return Hint(
+        code="too-few-tasks",
+        severity=level,
+        title=f"One task does the work: {duration(longest)} of {duration(load.typical)} a batch",
+        evidence=gathered(
+            seen(window, "tasks.runTimeMs.max", "ms"), seen(window, "tasks.count", ""), *batch_time(window, load)
+        ),
+        cause="The rows are in one partition (one file, one Kafka partition, a coalesce or repartition to 1), so one core"
+        " works and the others wait.",
+        fix="Spread the rows before the expensive step; for Kafka, minPartitions splits a topic's partitions further.",
+        code_fix=".repartition(spark.sparkContext.defaultParallelism)  # before the expensive step",
+        effect=shorter(window, longest, low=0.2, high=0.75),
+        link=TUNING + "#level-of-parallelism",
+        share=_share(window, longest),
+    )
+
+
+@rule("task-skew", "One task takes much longer than the others of its stage.")
+def task_skew(window: Window, load: Load) -> Hint | None:
+    """Raise when the longest task of the dominating stage is far from its median task."""
+    t = window.t
+
+    def skewed(added: float, longest: float, usual: float) -> bool:
+        return longest >= max(t.skew * usual, t.skew_least, 0.4 * added)
+
+    columns = ("durationMs.addBatch", "tasks.runTimeMs.max", "tasks.runTimeMs.median")
+    level = matters(window, load)
+    if level is None or not _held(window, skewed, *columns):
+        return None
+    longest, usual = window.usual("tasks.runTimeMs.max") or 0.0, window.usual("tasks.runTimeMs.median") or 0.0
+    return Hint(
+        code="task-skew",
+        severity=level,
+        title=f"One task takes {duration(longest)}, the median task of its stage {duration(usual)}",
+        evidence=gathered(
+            seen(window, "tasks.runTimeMs.max", "ms"),
+            seen(window, "tasks.runTimeMs.median", "ms"),
+            *batch_time(window, load),
+        ),
+        cause="Most rows have the same key (or sit in one partition), so one task has most of the work.",
+        fix="Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by aggregating in"
+        " two steps, first with a random number beside the key.",
+        code_fix='.groupBy(*keys, (F.rand() * 16).cast("int").alias("salt"))  # then aggregate again without "salt"',
+        effect=shorter(window, longest - usual, low=0.3, high=0.9),
+        link=TUNING + "#level-of-parallelism",
+        share=_share(window, longest - usual),
+    )
+
+
+@rule("slow-user-code", "The user's Python, or the foreach or foreachBatch function, takes the time.")
+def slow_user_code(window: Window, load: Load) -> Hint | None:
+    """Raise when addBatch dominates a batch that is too slow and code of the user runs in it."""
+    python = bool(window.facts.pythonUdf)
+    if not python and not window.foreach:
+        return None
+    extreme = _extreme(window) if window.foreach else None
+    level = "warning" if extreme else matters(window, load)
+    if level is None or not (extreme or _dominates(window)):
+        return None
+    added = extreme[0] if extreme else window.usual("durationMs.addBatch") or 0.0
+    rows = extreme[1] if extreme else load.rows
+    batches = extreme[2] if extreme else window.evidence()
+    what = "Python functions" if python and not window.foreach else "the foreachBatch function"
+    if "Foreach" in window.sink and not window.foreach_batch:
+        what = "the foreach writer"
+    each = f", {duration(added / rows)} a row" if rows else ""
+    return Hint(
+        code="slow-user-code",
+        severity=level,
+        title=f"{what[0].upper()}{what[1:]} and what it writes take {duration(added)} a batch{each}"
+        if window.foreach
+        else f"Batches with Python functions take {duration(added)} in addBatch{each}",
+        evidence=gathered(
+            Evidence("addBatch", added, "ms", batches),
+            Evidence("numInputRows", rows, "rows", batches) if rows else None,
+            *batch_time(window, load),
+        ),
+        cause=f"Nearly all of the batch time is spent in {what}"
+        + (" or in the system that it writes to; Spark cannot tell the two apart." if window.foreach else "."),
+        fix="Time the function once on a batch of this size. Write whole batches instead of single rows, reuse"
+        " connections, and let independent calls run at the same time."
+        if window.foreach
+        else "Use Spark's own functions where there are some, else pandas_udf, which gets many rows a call; do what is"
+        " expensive (opening models or connections) once a partition.",
+        effect=None,
+        link=API + "#using-foreach-and-foreachbatch"
+        if window.foreach
+        else "https://spark.apache.org/docs/latest/api/python/tutorial/sql/arrow_pandas.html",
+        share=min(added / load.typical, 1.0) if load.typical else None,
+    )
+
+
+@rule("slow-sink", "Writing to the sink takes the time.")
+def slow_sink(window: Window, load: Load) -> Hint | None:
+    """Raise only where nothing else can take the time: no state, no Python, a source that costs nothing to read."""
+    facts, last = window.facts, window.last
+    if window.foreach or facts.pythonUdf is not False or facts.stateful != () or last is None:
+        return None
+    if not window.sink or any(word in window.sink for word in _NO_WRITING):
+        return None
+    if not all((one.description or "").startswith(_GENERATED) for one in last.sources):
+        return None
+    level = matters(window, load)
+    if level is None or not _dominates(window):
+        return None
+    added = window.usual("durationMs.addBatch") or 0.0
+    return Hint(
+        code="slow-sink",
+        severity=level,
+        title=f"Writing takes {duration(added)} of {duration(load.typical)} a batch",
+        evidence=gathered(
+            seen(window, "addBatch", "ms", "durationMs.addBatch"),
+            seen(window, "numInputRows", "rows"),
+            *batch_time(window, load),
+        ),
+        cause="The query only reads and writes, its source costs nothing to read, so the time goes into the sink.",
+        fix="Look at the storage behind the sink. Fewer and larger files are faster than many small ones: write from"
+        " fewer partitions, with a longer trigger interval.",
+        effect=None,
+        link=API + "#output-sinks",
+        share=_share(window, added),
+    )
+
+
+@rule("slow-planning", "Planning the query takes a large part of each batch.")
+def slow_planning(window: Window, load: Load) -> Hint | None:
+    """Raise when queryPlanning is a large part of the batch for a while."""
+    slow = slow_part(window, ("queryPlanning",))
+    if slow is None:
+        return None
+    return Hint(
+        code="slow-planning",
+        severity=severity(load, slow),
+        title=f"Planning takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
+        evidence=(Evidence("queryPlanning", slow.ms, "ms", slow.batches), *batch_time(window, load)),
+        cause="The plan is large (many columns, nested expressions, withColumn in a loop, many unions or files), and it is"
+        " optimised anew in each batch.",
+        fix="Make the plan smaller: one select instead of many withColumn, fewer unions, no columns that nobody reads.",
+        effect=None if slow.alone else shorter(window, slow.ms),
+        link="https://spark.apache.org/docs/latest/sql-performance-tuning.html",
+        share=slow.share,
+    )
+
+
+def _held(window: Window, test: Callable[..., bool], *columns: str) -> bool:
+    """Say whether ``test`` of these columns holds for a while; batches with an unknown number do not count."""
+    flags = [
+        1.0 if test(*values) else 0.0
+        for values in zip(*(window.values(column) for column in columns), strict=True)
+        if all(value == value for value in values)  # noqa: PLR0124 - not NaN
+    ]
+    recent = flags[-int(window.t.recent) :]
+    return len(recent) >= window.t.min_batches and held(recent, 1.0, 1.0, int(window.t.hold))
+
+
+def _dominates(window: Window) -> bool:
+    def most(added: float, total: float) -> bool:
+        return added >= max(window.t.dominates * total, window.t.part_least)
+
+    return _held(window, most, "durationMs.addBatch", "durationMs.triggerExecution")
+
+
+def _extreme(window: Window) -> tuple[float, float, tuple[int, ...]] | None:
+    """Return (addBatch in ms, rows, batch ids) when the last batches are slow without any comparison."""
+    slow = []
+    for record in window.with_data[-3:]:
+        added, rows = record.durationMs.get("addBatch"), record.numInputRows
+        if not added or not rows or not record.batchId:
+            continue
+        least = added >= window.t.extreme_batch and added / rows >= window.t.extreme_row
+        slow.append((added, rows, record.batchId) if least else None)
+    found = [one for one in slow if one]
+    if not found or slow[-1] is None:
+        return None
+    added_, rows_ = median(float(one[0]) for one in found), median(float(one[1]) for one in found)
+    return (added_ or 0.0, rows_ or 0.0, tuple(one[2] for one in found))
+
+
+def _share(window: Window, lost: float) -> float | None:
+    typical = window.typical
+    return min(lost / typical, 1.0) if typical else None

@@ -1,0 +1,275 @@
+"""Rules about state: growth without end, slow commits, memory, reloading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
+from jupyter_streamwatch.diagnosis.lateness import column_name
+from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, shorter
+from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.series import held, known, median, rising
+from jupyter_streamwatch.format import duration, number, size
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.progress import StateOperatorProgress
+
+STATE = API + "#state-store"
+_ROCKSDB = (
+    'spark.conf.set("spark.sql.streaming.stateStore.providerClass",'
+    ' "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")'
+    "  # before start(), with a new checkpointLocation"
+)
+_CHANGELOG = 'spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")'
+
+
+@rule("state-growth", "State grows from batch to batch and nothing is removed.")
+def state_growth(window: Window, load: Load) -> Hint | None:
+    """Raise when the rows in the state keep growing, none is removed, and the reason is known."""
+    del load
+    rows = _growth(window)
+    if rows is None:
+        return None
+    reason = _reason(window)
+    if reason is None:
+        return None
+    severity, cause, fix, code, link = reason
+    ids = window.evidence(range(len(window.settled)))
+    return Hint(
+        code="state-growth",
+        severity=severity,
+        title=f"State grew from {number(rows[0])} to {number(rows[1])} rows, and none was removed",
+        evidence=(
+            Evidence("numRowsTotal before", rows[0], "rows", ids[:1]),
+            Evidence("numRowsTotal now", rows[1], "rows", ids[-1:]),
+            Evidence("numRowsRemoved", 0, "rows", ids),
+        ),
+        cause=cause,
+        fix=fix,
+        code_fix=code,
+        link=link,
+    )
+
+
+@rule("state-commit-slow", "Saving the state takes most of the batch.")
+def state_commit_slow(window: Window, load: Load) -> Hint | None:
+    """Raise when a partition's share of the commit time alone is most of addBatch.
+
+    ``commitTimeMs`` is summed over tasks. However many of them ran at once, the mean of the partitions is the least
+    that passed by the clock; where the tasks' own times are known, the commit's part of them tells as well.
+    """
+    t = window.t
+    flags, waits = [], []
+    for commit, partitions, added, run, busy in zip(
+        window.values("state.commitTimeMs"),
+        window.values("state.numShufflePartitions"),
+        window.values("durationMs.addBatch"),
+        window.values("tasks.runTimeMs"),
+        window.values("tasks.busyMs"),
+        strict=True,
+    ):
+        if not (commit >= 0 and partitions > 0 and added > 0):
+            continue
+        least = commit / partitions
+        if run > 0:
+            least = max(least, min(commit / run, 1.0) * busy)
+        waits.append(least)
+        flags.append(1.0 if least >= max(t.commit * added, t.commit_least) else 0.0)
+    level = matters(window, load)
+    if level is None or len(flags) < t.min_batches or not held(flags[-20:], 1.0, 1.0, int(t.hold)):
+        return None
+    lost = median(waits[-int(t.recent) :]) or 0.0
+    rocksdb = _rocksdb(window)
+    return Hint(
+        code="state-commit-slow",
+        severity=level,
+        title=f"Saving the state takes at least {duration(lost)} of {duration(load.typical)} a batch",
+        evidence=gathered(
+            seen(window, "commitTimeMs (all tasks)", "ms", "state.commitTimeMs"),
+            seen(window, "numShufflePartitions", "partitions", "state.numShufflePartitions"),
+            seen(window, "numRowsTotal", "rows", "state.numRowsTotal"),
+            *batch_time(window, load),
+        ),
+        cause="Each batch writes the changes of the state to the checkpoint and waits for it.",
+        fix="Write only the changes, in the background: changelog checkpointing of RocksDB."
+        if rocksdb
+        else "Put the checkpoint on faster storage, or keep the state in RocksDB with changelog checkpointing. The provider is"
+        " pinned in the checkpoint: a new one loses the state, reads the source again and may write rows twice.",
+        code_fix=_CHANGELOG if rocksdb else _ROCKSDB + "\n" + _CHANGELOG,
+        effect=shorter(window, lost, low=0.3),
+        link=API + "#rocksdb-state-store-implementation",
+        share=min(lost / load.typical, 1.0) if load.typical else None,
+    )
+
+
+@rule("state-memory", "The state takes much memory of the JVM.")
+def state_memory(window: Window, load: Load) -> Hint | None:
+    """Raise for large state in the JVM's heap; RocksDB keeps it outside."""
+    last = window.last
+    if last is None or not last.stateOperators or _rocksdb(window):
+        return None
+    used = sum(one.memoryUsedBytes or 0 for one in last.stateOperators)
+    rows = sum(one.numRowsTotal or 0 for one in last.stateOperators)
+    if used < window.t.state_memory:
+        return None
+    ids = (last.batchId,) if last.batchId is not None else ()
+    return Hint(
+        code="state-memory",
+        severity="warning" if load.pressed else "info",
+        title=f"The state takes {size(used)} in the memory of the executors' JVM",
+        evidence=(Evidence("memoryUsedBytes", used, "bytes", ids), Evidence("numRowsTotal", rows, "rows", ids)),
+        cause="The default provider keeps all state, in several versions, in the heap, where garbage collection walks it.",
+        fix="Keep the state in RocksDB. The provider is pinned in the checkpoint: a new one loses the state, reads the"
+        " source again and may write rows twice.",
+        code_fix=_ROCKSDB,
+        link=API + "#rocksdb-state-store-implementation",
+    )
+
+
+@rule("state-reload", "State is loaded from the checkpoint again in many batches.")
+def state_reload(window: Window, load: Load) -> Hint | None:
+    """Raise when the cache of loaded state misses in batch after batch."""
+    pairs = []
+    for before, after in zip(window.ran, window.ran[1:], strict=False):
+        if before.batchId is None or after.batchId != before.batchId + 1 or not before.batchId:
+            continue
+        missed = _misses(after.stateOperators) - _misses(before.stateOperators)
+        pairs.append((missed, after.batchId))
+    flags = [1.0 if missed > 0 else 0.0 for missed, _ in pairs]
+    if (
+        len(flags) < window.t.min_trend
+        or not held(flags, 1.0, 1.0, int(window.t.hold))
+        or sum(flags) < 0.5 * len(flags)
+    ):
+        return None
+    lost = median(missed for missed, _ in pairs if missed > 0) or 0.0
+    ids = tuple(number_ for missed, number_ in pairs if missed > 0)[-20:]
+    return Hint(
+        code="state-reload",
+        severity="warning" if load.pressed else "info",
+        title=f"{number(lost)} partitions of the state are loaded from the checkpoint in a batch",
+        evidence=(Evidence("loadedMapCacheMissCount", lost, "partitions", ids),),
+        cause="A partition's state was not in the memory of the executor that got its task, because executors come and go or"
+        " the task was sent to another one.",
+        fix="Keep the number of executors fixed for this query, and let tasks wait for their executor.",
+        code_fix='spark.conf.set("spark.sql.streaming.maxBatchesToRetainInMemory", "2")',
+        link=STATE,
+    )
+
+
+def _growth(window: Window) -> tuple[float, float] | None:
+    """Return (rows before, rows now) of state that grows without removal all over the window, else None."""
+    t = window.t
+    totals = known(window.values("state.numRowsTotal"))
+    if len(totals) < max(t.min_trend, 10):
+        return None
+    removed = known(window.column("state.numRowsRemoved"))
+    if any(removed) or any(after < before for before, after in zip(totals, totals[1:], strict=False)):
+        return None
+    first, middle, last = totals[0], totals[len(totals) // 2], totals[-1]
+    if last < t.state_least or last < t.state_growth * max(first, 1.0):
+        return None
+    # Keys that come back fill the state ever more slowly; that ends by itself.
+    if last - middle < 0.5 * (middle - first) or rising(totals[-60:]) < 3:
+        return None
+    return first, last
+
+
+def _reason(window: Window) -> tuple[str, str, str, str | None, str] | None:
+    """Return (severity, cause, fix, code, link): why nothing is removed."""
+    facts, last = window.facts, window.last
+    if last is None:
+        return None
+    operators = " ".join(facts.stateful or [one.operatorName or "" for one in last.stateOperators])
+    column = column_name(window) or "event_time"
+    if facts.outputMode == "complete":
+        return (
+            "warning",
+            "Complete mode writes the whole result each time, so every group is kept for ever.",
+            "Use update mode (changed results) or append mode (finished results), with a watermark and a window in the"
+            " grouping keys. A new checkpoint is needed: its state is lost and the source is read again.",
+            '.outputMode("update")',
+            API + "#output-modes",
+        )
+    marked = "watermark" in last.eventTime or bool(facts.watermarks)
+    if "ymmetricHashJoin" in operators:
+        return _join(column, marked=marked) if not marked or _should_have_removed(window) else None
+    if "dedupe" in operators.lower():
+        return _dedupe(window, column, marked=marked)
+    if not marked:
+        return (
+            "warning",
+            "The query has no watermark, so Spark cannot know when a group is finished and keeps all of them.",
+            "Declare a watermark before the aggregation and group by a window of that column as well. The keys change: a new"
+            " checkpoint is needed, its state is lost and the source is read again.",
+            f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), ...)',
+            API + "#conditions-for-watermarking-to-clean-aggregation-state",
+        )
+    return (
+        (
+            "info",
+            "The watermark moves and removes nothing: the grouping keys have no event-time column or window, or withWatermark"
+            " comes after the aggregation.",
+            "Put withWatermark before groupBy and a window of the same column into the keys. A new checkpoint is needed: its"
+            " state is lost and the source is read again.",
+            f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), ...)',
+            API + "#conditions-for-watermarking-to-clean-aggregation-state",
+        )
+        if _should_have_removed(window)
+        else None
+    )
+
+
+def _join(column: str, *, marked: bool) -> tuple[str, str, str, str | None, str]:
+    return (
+        "warning" if not marked else "info",
+        "The join has no bound in time, so every row must wait for a partner that may still come."
+        if marked
+        else "The join has neither watermarks nor a bound in time, so every row of both sides is kept for ever.",
+        "Declare a watermark on both sides and add a condition on both times. A new checkpoint is needed: its state is lost"
+        " and the sources are read again.",
+        f'F.expr("left.key = right.key AND right.{column} BETWEEN left.{column} AND left.{column} + INTERVAL 1 HOUR")',
+        API + "#stream-stream-joins",
+    )
+
+
+def _dedupe(window: Window, column: str, *, marked: bool) -> tuple[str, str, str, str | None, str] | None:
+    if marked and not _should_have_removed(window):
+        return None
+    return (
+        "info" if marked else "warning",
+        "The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
+        if marked
+        else "dropDuplicates without a watermark must remember every key for ever.",
+        "Remember a key only as long as copies can come. A new checkpoint is needed: its state is lost and the source is read"
+        " again.",
+        f'.withWatermark("{column}", "1 hour").dropDuplicatesWithinWatermark(["id"])',
+        API + "#streaming-deduplication",
+    )
+
+
+def _should_have_removed(window: Window) -> bool:
+    """Whether the watermark has passed all rows of the first third of a long window, by as much again.
+
+    A window may end long after its rows, so a removal is only overdue when the watermark is far beyond them.
+    """
+    marks, tops = window.values("eventTime.watermark"), window.values("eventTime.max")
+    lows = window.values("eventTime.min")
+    third = len(marks) // 3
+    if len(marks) < window.t.trend_least or not known(marks[-1:]) or not known(tops[:third]) or not known(lows[:third]):
+        return False
+    newest, oldest = max(known(tops[:third])), min(known(lows[:third]))
+    return marks[-1] > newest + (newest - oldest)
+
+
+def _rocksdb(window: Window) -> bool:
+    last = window.last
+    return last is not None and any(
+        name.startswith("rocksdb") for one in last.stateOperators for name in list(one.customMetrics)[:40]
+    )
+
+
+def _misses(operators: tuple[StateOperatorProgress, ...]) -> float:
+    return sum(one.customMetrics.get("loadedMapCacheMissCount", 0.0) for one in operators)
