@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.charts import theme
-from jupyter_streamwatch.charts.plan import Plan, Series, known, largest, thinned
+from jupyter_streamwatch.charts.plan import FOOT, Plan, Series, known, largest, thinned
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.charts.rows import Floats, Rows
     from jupyter_streamwatch.history import History
 
-ROWS = Series("input", "numInputRows", theme.PROCESSED, "number", "square")
+ROWS = Series("input", "numInputRows", theme.ADD_BATCH, "number", "square")
 # Options that limit the rows of one batch; those that count files or bytes say nothing about rows.
 LIMITS = {"maxoffsetspertrigger", "rowsperbatch", "maxrowspertrigger"}
 NEAR_LIMIT = 3.0  # a limit far above the batches would flatten them
@@ -54,20 +54,17 @@ def _limit(history: History) -> float | None:
 
 
 def columns(rows: Rows, _planned: Plan) -> dict[str, Floats]:
-    """Return the height of the bars, and 0 for each batch without data."""
+    """Return the height of the bars, and where the marks of batches without data stand."""
     value = rows.numbers("numInputRows")
     nodata = ~rows.batches.isData[rows.index]
-    return {"rows.top": np.where(value > 0, value, np.nan), "nodata": np.where(nodata, 0.0, np.nan)}
+    return {"rows.top": np.where(value > 0, value, np.nan), "nodata": np.where(nodata, FOOT, np.nan)}
 
 
 def draw(made: Plot, common: Shared, planned: Plan) -> None:
     """Draw a bar for each batch with rows, a hollow mark on the axis for one without, and the limit."""
-    from bokeh.models.glyphs import Scatter
-
     from jupyter_streamwatch.charts import layout
 
     layout.bars(made, common, 0, "rows.top", ROWS.color)
     if planned.extras:
-        ring = Scatter(x="middle", y="nodata", size=6, fill_color=None, line_color=theme.QUIET, line_width=1.25)
-        made.add_glyph(common.batches, ring)
+        layout.rings(made, common, "nodata", theme.QUIET)
     layout.limit(made, common, planned)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from jupyter_streamwatch.charts import backlog, batch_rows, batch_time, event_time, memory, rates, state
+from jupyter_streamwatch.charts.rows import band
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
@@ -52,15 +51,10 @@ def columns(rows: Rows, plan: Plan) -> dict[str, Floats]:
     made = KINDS[plan.name].columns(rows, plan)
     if plan.bins:
         for series in plan.lines:
-            made |= _band(rows, series.column, plan)
+            name = series.column
+            if f"{name}.low" not in made:
+                made |= band(rows, name, rows.low(name), rows.high(name), plan.divisor)
     return made
-
-
-def _band(rows: Rows, column: str, plan: Plan) -> dict[str, Floats]:
-    """Return the smallest and the largest value of each bin, unknown in rows that are one batch."""
-    bins = rows.count > 1
-    low, high = rows.low(column) / plan.divisor, rows.high(column) / plan.divisor
-    return {f"{column}.low": np.where(bins, low, np.nan), f"{column}.high": np.where(bins, high, np.nan)}
 
 
 def draw(made: Plot, common: Shared, plan: Plan) -> None:

@@ -79,6 +79,13 @@ def columns(history: History, rows: Rows, plans: Sequence[Plan] | None = None) -
     return made
 
 
+def column_names(plans: Sequence[Plan], own: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of all columns that ``columns`` makes for a history with the columns ``own``."""
+    rows = Rows.none()
+    drawn = (name for plan in plans for name in catalogue.columns(rows, plan))
+    return tuple(dict.fromkeys((*own, *PLACES, *drawn)))
+
+
 def is_time(column: str) -> bool:
     """Tell whether a column holds epoch ms."""
     return column in TIMES or column in PLACES or column.endswith(".x0")

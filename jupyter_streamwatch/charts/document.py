@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import warnings
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from bokeh.document import Document
 from bokeh.embed.util import standalone_docs_json_and_render_items
 
 from jupyter_streamwatch.charts import catalogue, layout, marks
-from jupyter_streamwatch.charts.columns import columns, is_time
-from jupyter_streamwatch.charts.rows import Rows
+from jupyter_streamwatch.charts.columns import column_names, is_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.charts.plan import Plan, Series
     from jupyter_streamwatch.history import History
+
+
+_embedding = threading.Lock()  # Bokeh marks a document while it writes it
+WORDY = 2  # charts whose marks have words: the first row of a page, which is two charts wide at most
 
 
 @dataclass(frozen=True)
@@ -58,23 +62,33 @@ def _key(plans: Sequence[Plan], inserted: int) -> str:
 
 
 def build(history: History) -> ChartSet:
-    """Make the figures of a history; they hold no rows (see ``data``), only which columns they draw."""
+    """Make the figures of a history; they hold no rows (see ``data``), only which columns they draw.
+
+    Making Bokeh's models takes far longer than anything else here, so figures of the same structure are shared:
+    they are there to be read and embedded, not to be changed.
+    """
     history = history.snapshot()
     plans = catalogue.plans(history)
+    made = _made(plans, history.batches.names)
+    return ChartSet(_key(plans, history.inserted), made.charts, made.document, made.time_columns)
+
+
+@lru_cache(maxsize=16)
+def _made(plans: tuple[Plan, ...], names: tuple[str, ...]) -> ChartSet:
     common = layout.shared()
-    none = Rows(history.batches, np.arange(0))
-    common.batches.data = {name: [] for name in columns(history, none, plans)}
+    common.batches.data = {name: [] for name in column_names(plans, names)}
     common.marks.data = {name: [] for name in marks.COLUMNS}
     charts = []
     for number, plan in enumerate(plans):
-        made = layout.figure(plan, common, axis=number == len(plans) - 1)
+        made = layout.figure(plan, common, axis=number == len(plans) - 1, words=number < WORDY)
         catalogue.draw(made, common, plan)
         charts.append(Chart(plan.name, plan.title, plan.unit, plan.question, made, plan.series))
     document = Document()
-    for chart in charts:
-        document.add_root(chart.figure)
+    with document.models.freeze():  # else every figure is searched anew for each
+        for chart in charts:
+            document.add_root(chart.figure)
     times = [name for name in common.batches.data if is_time(name)]
-    return ChartSet(_key(plans, history.inserted), tuple(charts), document, {"batches": times, "marks": ["x"]})
+    return ChartSet("", tuple(charts), document, {"batches": times, "marks": ["x"]})
 
 
 def embed(charts: ChartSet) -> dict[str, Any]:
@@ -85,10 +99,7 @@ def embed(charts: ChartSet) -> dict[str, Any]:
     ``timeColumns`` (epoch ms, UTC) moved to the reader's zone. Only the last figure shows the time axis: on another
     one set ``below[0].visible``, and with it ``height`` and ``min_border_bottom`` (22 more than the figures without).
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Bokeh's warnings on sources without rows are for people who draw by hand
-        docs, _ = standalone_docs_json_and_render_items([chart.figure for chart in charts.charts])
-    ((docid, document),) = docs.items()
+    docid, document = _json(charts.document)
     return {
         "key": charts.key,
         "docs_json": {docid: document},
@@ -107,3 +118,12 @@ def embed(charts: ChartSet) -> dict[str, Any]:
         ],
         "timeColumns": charts.time_columns,
     }
+
+
+@lru_cache(maxsize=16)
+def _json(document: Document) -> tuple[str, Any]:
+    with _embedding, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Bokeh's warnings on sources without rows are for people who draw by hand
+        docs, _ = standalone_docs_json_and_render_items(list(document.roots))
+    ((docid, made),) = docs.items()
+    return docid, made

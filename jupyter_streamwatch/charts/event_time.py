@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.charts import theme
-from jupyter_streamwatch.charts.plan import TIME_UNITS, Plan, Series, known, largest, thinned, unit
-from jupyter_streamwatch.charts.rows import joined
+from jupyter_streamwatch.charts.plan import FOOT, TIME_UNITS, Plan, Series, known, largest, thinned, unit
+from jupyter_streamwatch.charts.rows import band, joined
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
@@ -64,24 +64,30 @@ def _replayed(batches: Batches) -> bool:
 def _lags(batches: Batches, *, replay: bool) -> tuple[Floats, Floats]:
     """Return how far the newest event and the watermark of each batch are behind, in ms.
 
-    Behind the start of the batch; in a replay behind the newest event so far.
+    Behind the start of the batch (the middle of a bin); in a replay behind the newest event so far.
     """
-    newest, watermark = batches.maximum(MAX), batches.numbers(WATERMARK)
-    base = np.fmax.accumulate(newest) if replay else batches.numbers("timestamp")
-    return base - newest, base - watermark
+    return tuple(_base(batches, replay=replay) - batches.numbers(raw) for raw in (MAX, WATERMARK))  # type: ignore[return-value]
+
+
+def _base(batches: Batches, *, replay: bool) -> Floats:
+    if replay:
+        return np.asarray(np.fmax.accumulate(batches.numbers(MAX)), dtype=np.float64)
+    start = batches.numbers("timestamp")
+    return np.asarray(np.where(batches.count > 1, (start + batches.maximum("timestamp")) / 2, start), dtype=np.float64)
 
 
 def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
-    """Return the raw lags in ms, the columns of their lines, and 0 for each batch that dropped rows."""
+    """Return the raw lags in ms, the columns of their lines and bands, and where marks for dropped rows stand."""
     made: dict[str, Floats] = {}
-    lags = _lags(rows.batches, replay="replay" in planned.extras)
-    for series, lag in zip((LATEST, MARK), lags, strict=True):
+    base = _base(rows.batches, replay="replay" in planned.extras)[rows.index]
+    for series, raw in ((LATEST, MAX), (MARK, WATERMARK)):
         if series in planned.lines:
-            raw = lag[rows.index]
-            made[series.column] = raw
-            made |= joined(rows, series.column, rows.time, raw / planned.divisor)
+            made[series.column] = base - rows.numbers(raw)
+            made |= joined(rows, series.column, rows.time, made[series.column] / planned.divisor)
+            if planned.bins:
+                made |= band(rows, series.column, base - rows.high(raw), base - rows.low(raw), planned.divisor)
     if DROPPED in planned.extras:
-        made["late"] = np.where(rows.high(DROPPED.column) > 0, 0.0, np.nan)
+        made["late"] = np.where(rows.high(DROPPED.column) > 0, FOOT, np.nan)
     return made
 
 

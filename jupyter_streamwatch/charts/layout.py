@@ -18,6 +18,7 @@ from bokeh.models import (
     LinearAxis,
     PanTool,
     Plot,
+    Range1d,
     Span,
     VSpan,
     WheelZoomTool,
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.charts.plan import Plan, Series
 
 LINE_WIDTH = 1.75
-UNDER_WIDTH = 4.0  # a line that another one may cover exactly is wider: both stay visible
+UNDER_WIDTH = 3.5  # a line that another one may cover exactly is wider: both stay visible
 NEEDLE_WIDTH = 1.5  # px that a bar is wide at least, at any zoom
 TICK_DIGITS = (1, 2, 5)
+SHARE = "share"  # a second y range from 0 to 1, without an axis: what stands in the frame whatever the values are
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,23 @@ def shared() -> Shared:
     )
 
 
-def figure(plan: Plan, common: Shared, *, axis: bool) -> Plot:
-    """Make the empty figure of a chart: transparent, with light horizontal lines; ``axis`` shows the time axis."""
-    y_range = DataRange1d(range_padding=0.08, default_span=1) if plan.negative else DataRange1d(start=0, default_span=1)
-    y_range.range_padding = 0.08
+def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
+    """Make the empty figure of a chart: transparent, with light horizontal lines.
+
+    Args:
+        plan: What the chart shows.
+        common: What it shares with the others.
+        axis: Whether the time axis is shown.
+        words: Whether the marks have their words; the lines alone are on every chart.
+    """
+    y_range = DataRange1d(range_padding=0.08, default_span=1)
+    if not plan.negative:
+        y_range.start = 0
     made = Plot(
         name=plan.name,
         x_range=common.x_range,
         y_range=y_range,
+        extra_y_ranges={SHARE: Range1d(0, 1)},
         height=theme.FRAME_HEIGHT + theme.TOP + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
         sizing_mode="stretch_width",
         toolbar_location=None,
@@ -80,16 +91,17 @@ def figure(plan: Plan, common: Shared, *, axis: bool) -> Plot:
     made.toolbar.logo = None
     _axes(made, plan, axis=axis)
     _tools(made, common)
-    _marks(made, common)
+    _marks(made, common, words=words)
     return made
 
 
 def _axes(made: Plot, plan: Plan, *, axis: bool) -> None:
     font = f"{theme.FONT_SIZE}px"
     quiet: dict[str, Any] = {
-        "axis_line_color": None,
-        "major_tick_line_color": None,
-        "minor_tick_line_color": None,
+        # A page's colours for guides replace ours, so that what must not show is also transparent.
+        "axis_line_alpha": 0,
+        "major_tick_line_alpha": 0,
+        "minor_tick_line_alpha": 0,
         "major_label_text_font_size": font,
     }
     x = DatetimeAxis(visible=axis, formatter=_clock(), major_label_standoff=4, **quiet)
@@ -97,7 +109,7 @@ def _axes(made: Plot, plan: Plan, *, axis: bool) -> None:
     x.ticker.num_minor_ticks = 0
     made.add_layout(x, "below")
     y = LinearAxis(
-        ticker=AdaptiveTicker(mantissas=list(TICK_DIGITS), desired_num_ticks=3, num_minor_ticks=0),
+        ticker=AdaptiveTicker(mantissas=list(TICK_DIGITS), desired_num_ticks=4, num_minor_ticks=0),
         formatter=BasicTickFormatter(use_scientific=False),
         major_label_standoff=6,
         **quiet,
@@ -134,11 +146,13 @@ def _tools(made: Plot, common: Shared) -> None:
     made.toolbar.active_scroll = wheel
 
 
-def _marks(made: Plot, common: Shared) -> None:
-    """Draw runs, failures and gaps as vertical lines with a word at the top."""
-    lines = VSpan(x="x", line_color="color", line_width=1, line_dash="dash")
+def _marks(made: Plot, common: Shared, *, words: bool) -> None:
+    """Draw runs, failures and gaps as vertical lines, if wanted with a word at the top."""
+    lines = VSpan(x="x", line_color="color", line_width=1, line_dash="dashed")
     made.add_glyph(common.marks, lines, level="underlay")
-    words = LabelSet(
+    if not words:
+        return
+    labels = LabelSet(
         source=common.marks,
         x="x",
         y=theme.FRAME_HEIGHT,
@@ -150,7 +164,7 @@ def _marks(made: Plot, common: Shared) -> None:
         text_color="color",
         text_font_size=f"{theme.FONT_SIZE}px",
     )
-    made.add_layout(words)
+    made.add_layout(labels)
 
 
 def line(made: Plot, common: Shared, series: Series, *, width: float = LINE_WIDTH, dash: str = "solid") -> None:
@@ -200,10 +214,16 @@ def limit(made: Plot, common: Shared, plan: Plan) -> None:
     made.add_glyph(common.batches, Scatter(x="time", y={"value": y}, size=0, fill_alpha=0, line_alpha=0))
 
 
-def triangles(made: Plot, common: Shared, y: str, color: str) -> None:
-    """Draw small triangles that stand on the axis: something happened in these batches."""
-    shape = Scatter(x="middle", y=y, marker="triangle", size=8, fill_color=color, line_color=None)
-    made.add_glyph(common.batches, shape)
+def triangles(made: Plot, common: Shared, where: str, color: str) -> None:
+    """Draw small triangles on the axis where the column is ``plan.FOOT``: something happened in these batches."""
+    shape = Scatter(x="middle", y=where, marker="triangle", size=8, fill_color=color, line_color=None)
+    made.add_glyph(common.batches, shape, y_range_name=SHARE)
+
+
+def rings(made: Plot, common: Shared, where: str, color: str) -> None:
+    """Draw small hollow circles that stand on the axis where the column is ``plan.FOOT``."""
+    shape = Scatter(x="middle", y=where, size=6, fill_alpha=0, line_color=color, line_width=1.25)
+    made.add_glyph(common.batches, shape, y_range_name=SHARE)
 
 
 def _counts() -> dict[float, str]:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
 
 MOST = 60  # marks of one kind; the newest stay
-WORD_SHARE = 0.09  # of the time shown: two words closer than this would lie over each other
-EDGE_SHARE = 0.88  # beyond this a word stands to the left of its line
+CHARACTER = 0.012  # of the time shown: how much of a narrow chart a character of a word takes
 COLUMNS = ("x", "word", "kind", "label", "align", "offset", "color")
 
 
@@ -29,30 +28,51 @@ class Mark(NamedTuple):
 def marks(history: History, rows: Rows) -> dict[str, list[object]]:
     """Return the ``marks`` source: few rows, in order of time, always all of them.
 
-    ``label`` is the word where there is room for it, else empty; ``align`` and ``offset`` (px) place it.
+    ``label`` is the word where there is room for it, else empty; ``align`` and ``offset`` (px) place it: the word
+    of an end stands before its line, that of a start or a gap after it.
     """
     found = sorted([*_runs(history), *_gaps(history)], key=lambda mark: mark.x)
     times = [mark.x for mark in found] + [t for t in (*rows.start[:1], *rows.end[-1:]) if np.isfinite(t)]
     first, span = (min(times), max(max(times) - min(times), 1.0)) if times else (0.0, 1.0)
+    places = [_place(mark, (mark.x - first) / span) for mark in found]
+    labelled = _with_room(found, places)
     made: dict[str, list[object]] = {name: [] for name in COLUMNS}
-    taken = -np.inf
-    for mark in found:
-        place = (mark.x - first) / span
-        room = place - taken >= WORD_SHARE or mark.kind == "failed"
-        left = place > EDGE_SHARE
-        taken = place if room else taken
+    for number, (mark, (low, high)) in enumerate(zip(found, places, strict=True)):
+        before = (low + high) / 2 < (mark.x - first) / span
         row = (
             round(mark.x),
             mark.word,
             mark.kind,
-            mark.word if room else "",
-            "right" if left else "left",
-            -4 if left else 4,
+            mark.word if number in labelled else "",
+            "right" if before else "left",
+            -4 if before else 4,
             theme.ALARM if mark.kind == "failed" else theme.QUIET,
         )
         for name, value in zip(COLUMNS, row, strict=True):
             made[name].append(value)
     return made
+
+
+def _place(mark: Mark, at: float) -> tuple[float, float]:
+    """Return between which shares of the time shown the word of a mark lies."""
+    width = CHARACTER * (len(mark.word) + 1)
+    before = mark.kind in ("failed", "stopped")
+    if before and at < width:
+        before = False
+    elif not before and at + width > 1:
+        before = True
+    return (at - width, at) if before else (at, at + width)
+
+
+def _with_room(found: list[Mark], places: list[tuple[float, float]]) -> set[int]:
+    """Return the numbers of the marks whose words fit beside each other; failures and the newest first."""
+    order = sorted(range(len(found)), key=lambda number: (found[number].kind != "failed", -found[number].x))
+    fitting: set[int] = set()
+    for number in order:
+        low, high = places[number]
+        if all(high <= places[other][0] or low >= places[other][1] for other in fitting):
+            fitting.add(number)
+    return fitting
 
 
 def _runs(history: History) -> list[Mark]:

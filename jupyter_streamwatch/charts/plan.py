@@ -28,6 +28,9 @@ SIZE_UNITS = tuple((2 * 1024.0 ** (i + 1), 1024**i, f"{letter}B") for i, letter 
 SIZE_UNITS = (*SIZE_UNITS[:-1], (math.inf, 1024**3, "GiB"))
 
 
+FOOT = 0.035  # share of the frame at which a small mark stands on the axis, whole
+
+
 @dataclass(frozen=True)
 class Series:
     """One thing that a chart shows: a word, the column that holds its raw value, its colour and form.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jupyter_streamwatch.history import History
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -49,6 +51,11 @@ class Rows:
         self.end = last + np.fmax(np.nan_to_num(self.numbers("batchDuration")), 0.0)
         self.left, self.right = _bars(self.start, self.end, self.run)
         self.line = _lines(self.start, self.end, self.run)
+
+    @classmethod
+    def none(cls) -> Rows:
+        """Return no rows of no history: what a chart makes of them tells which columns it draws."""
+        return cls(History("none").batches, np.arange(0))
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -133,3 +140,12 @@ def joined(rows: Rows, name: str, x: Floats, y: Floats) -> dict[str, Floats]:
         x0[to], y0[to] = x[since], y[since]
         dot[have[~same]] = y[have[~same]]
     return {f"{name}.x0": x0, f"{name}.y0": y0, f"{name}.y": y, f"{name}.dot": dot}
+
+
+def band(rows: Rows, name: str, low: Floats, high: Floats, divisor: float) -> dict[str, Floats]:
+    """Return ``<name>.low`` and ``<name>.high``: the range of each bin in the axis' unit, unknown in single batches."""
+    bins = rows.count > 1
+    return {
+        f"{name}.low": np.where(bins, low / divisor, np.nan),
+        f"{name}.high": np.where(bins, high / divisor, np.nan),
+    }

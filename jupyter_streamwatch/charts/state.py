@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.charts import theme
-from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, thinned
+from jupyter_streamwatch.charts.plan import FOOT, Plan, Series, indexed, known, thinned
 from jupyter_streamwatch.charts.rows import joined
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ def _operator_names(history: History) -> dict[int, str]:
 
 
 def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
-    """Return the columns of the lines, and 0 for each batch that dropped rows."""
+    """Return the columns of the lines, and where marks for dropped rows stand."""
     made: dict[str, Floats] = {}
     for series in planned.lines:
         made |= joined(rows, series.column, rows.time, rows.numbers(series.column))
     if planned.extras:
-        made["state.late"] = np.where(rows.high(DROPPED.column) > 0, 0.0, np.nan)
+        made["state.late"] = np.where(rows.high(DROPPED.column) > 0, FOOT, np.nan)
     return made
 
 

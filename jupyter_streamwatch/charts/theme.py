@@ -32,7 +32,7 @@ LINES = (PROCESSED, INPUT, PLANNING, GET_BATCH, COMMIT, WAL_COMMIT)
 
 FRAME_HEIGHT = 118  # px of the plotting area of a chart
 AXIS_HEIGHT = 22  # px of the time axis below it
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 8, 4  # px around the plotting area; LEFT keeps all charts aligned
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 8, 8  # px around the plotting area; LEFT keeps all charts aligned
 FONT_SIZE = 11  # px of the words on a chart
 
 
