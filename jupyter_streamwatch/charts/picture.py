@@ -35,6 +35,8 @@ TITLE_SIZE, TEXT_SIZE, TICK_SIZE = 14, 12, 11
 LINE_HEIGHT, GAP, MARGIN = 19, 16, 14
 SWATCH, SPACE = 9, 4
 COLOURS = 128  # of the palette; smoothed edges need most of them
+MOST_COLOURS = 4096  # different ones that are counted; a picture has about a thousand
+_PACK = np.array([1 << 16, 1 << 8, 1], dtype=np.int32)
 Y_TICKS, X_TICK_PX = 4, 84
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 X_STEPS = (
@@ -91,12 +93,21 @@ def png(history: History, width: int = 900, dark: bool = False) -> bytes:
 
 
 def _palette(image: Image.Image) -> Image.Image:
-    """Return the picture with the colours that it has most of: those stay exact, and files small."""
-    found = image.getcolors(image.width * image.height) or []
-    colours = [color for _, color in sorted(found, reverse=True)[:COLOURS]]
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([channel for color in colours for channel in color])
-    return image.quantize(palette=palette, dither=Image.Dither.NONE)
+    """Return the picture in the colours that it has most of: those stay exact, smoothed edges get the nearest one.
+
+    Pillow's own ways to do this change the most frequent colours by a few shades: white would not be white.
+    """
+    found: Any = image.getcolors(MOST_COLOURS)
+    if found is None:
+        return image.quantize(COLOURS, dither=Image.Dither.NONE)
+    all_colours = np.array([color for _, color in sorted(found, reverse=True)], dtype=np.int32)
+    colours = all_colours[:COLOURS]
+    nearest = ((all_colours[:, None, :] - colours[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
+    number_of = np.zeros(1 << 24, dtype=np.uint8)  # only the pages of the few colours are ever touched
+    number_of[all_colours @ _PACK] = nearest
+    made = Image.fromarray(number_of[np.asarray(image).astype(np.int32) @ _PACK])
+    made.putpalette(colours.astype(np.uint8).tobytes())
+    return made
 
 
 class _Sheet:
