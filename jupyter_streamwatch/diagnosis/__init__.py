@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from jupyter_streamwatch.diagnosis import checkpointing as _checkpointing
-from jupyter_streamwatch.diagnosis import delivery as _delivery
-from jupyter_streamwatch.diagnosis import event_time as _event_time
-
-# The rules register themselves.
-from jupyter_streamwatch.diagnosis import failures as _failures
-from jupyter_streamwatch.diagnosis import metrics as _metrics
-from jupyter_streamwatch.diagnosis import partitions as _partitions
-from jupyter_streamwatch.diagnosis import processing as _processing
-from jupyter_streamwatch.diagnosis import recomputation as _recomputation
-from jupyter_streamwatch.diagnosis import sources as _sources
-from jupyter_streamwatch.diagnosis import state as _state
-from jupyter_streamwatch.diagnosis import throughput as _throughput
+from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register themselves
+    checkpointing,
+    delivery,
+    event_time,
+    failures,
+    limits,
+    metrics,
+    partitions,
+    processing,
+    recomputation,
+    sources,
+    state,
+    throughput,
+)
 from jupyter_streamwatch.diagnosis.engine import diagnose
 from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Capacity, Diagnosis, Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules

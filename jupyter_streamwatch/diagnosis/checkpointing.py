@@ -69,7 +69,7 @@ def pinned_conf(window: Window, load: Load) -> Hint | None:
     used = [one.numShufflePartitions for one in last.stateOperators if one.numShufflePartitions]
     # A global limit or an aggregation without keys has one partition whatever the setting.
     pinned = max(used, default=1)
-    if pinned == wanted or pinned == 1:
+    if pinned in {wanted, 1}:
         return None
     ids = (last.batchId,) if last.batchId is not None else ()
     return Hint(
@@ -80,7 +80,8 @@ def pinned_conf(window: Window, load: Load) -> Hint | None:
             Evidence("numShufflePartitions", pinned, "partitions", ids),
             Evidence("spark.sql.shuffle.partitions", wanted, "partitions"),
         ),
-        cause="State is spread by key over a fixed number of partitions, so Spark takes the number from the checkpoint and"
+        cause="State is spread by key over a fixed number of partitions, so Spark takes the number from the"
+        " checkpoint and"
         " not from the session.",
         fix="A new checkpoint takes the new number: the state is lost, the source is read again from its beginning, and"
         " the sink may get rows twice.",
@@ -126,7 +127,8 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
     what = (
         "This sink skips a batch that it has already written, so nothing is doubled."
         if idempotent
-        else "Rows that the sink had got before the failure are there twice, unless what writes them skips a batchId that"
+        else "Rows that the sink had got before the failure are there twice, unless what writes them skips a"
+        " batchId that"
         " it has already written."
     )
     return Hint(
@@ -137,11 +139,12 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
             Evidence("first batch of the run", first.batchId, "", (first.batchId,)),
             Evidence("numInputRows", first.numInputRows or 0, "rows", (first.batchId,)),
         ),
-        cause="The run before ended after this batch had begun and before it was committed, so Spark repeats it with the"
+        cause="The run before ended after this batch had begun and before it was committed, so Spark repeats it"
+        " with the"
         " same offsets.",
         fix=what,
         code_fix=None
         if idempotent or not window.foreach_batch
-        else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write in foreachBatch',
+        else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
         link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
@@ -13,23 +13,34 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
+
+class _Sink(NamedTuple):
+    """What a sink does with a repeated batch."""
+
+    title: str
+    cause: str
+    fix: str
+    code: str | None = None
+
+
 _SINKS = {
-    "kafka": (
+    "kafka": _Sink(
         "Kafka gets rows of a repeated batch twice",
         "Spark's Kafka sink is at-least-once: after a failure it writes the batch again.",
         "Put a unique key into each row and let the readers drop what they know.",
-        None,
     ),
-    "foreach": (
+    "foreach": _Sink(
         "The foreach writer gets rows of a repeated batch twice",
         "After a failure Spark runs the batch again with the same epoch id.",
-        "Write so that a second time changes nothing: skip (partition_id, epoch_id) pairs that are done, or upsert by key.",
-        None,
+        "Write so that a second time changes nothing: skip (partition_id, epoch_id) pairs that are done, or upsert"
+        " by key.",
     ),
-    "foreachBatch": (
+    "foreachBatch": _Sink(
         "foreachBatch is as safe against repeated batches as its function",
-        "After a failure Spark calls the function again with the same batch_id and, for a deterministic query, the same rows.",
-        "Write so that a second time changes nothing: upsert by key, overwrite a partition by batch_id, or let Delta skip"
+        "After a failure Spark calls the function again with the same batch_id and, for a deterministic query, the"
+        " same rows.",
+        "Write so that a second time changes nothing: upsert by key, overwrite a partition by batch_id, or let"
+        " Delta skip"
         " what it has.",
         '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
     ),
@@ -47,15 +58,14 @@ def sink_not_idempotent(window: Window, load: Load) -> Hint | None:
     found = _SINKS.get(kind(window.sink) or "")
     if found is None:
         return None
-    title, cause, fix, code = found
     return Hint(
         code="sink-not-idempotent",
         severity="info",
-        title=title,
+        title=found.title,
         evidence=(Evidence("sink", kind(window.sink) or ""),),
-        cause=cause,
-        fix=fix,
-        code_fix=code,
+        cause=found.cause,
+        fix=found.fix,
+        code_fix=found.code,
         link=GUIDE + "structured-streaming-kafka-integration.html"
         if kind(window.sink) == "kafka"
         else API + "#output-sinks",

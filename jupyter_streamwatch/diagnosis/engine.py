@@ -33,7 +33,7 @@ ADD_BATCH = (
     "slow-user-code",
     "slow-sink",
 )
-"""The rules that explain the time inside addBatch, in this order: an earlier one is what makes a later one look true."""
+"""The rules that explain the time inside addBatch, in this order: an earlier one makes a later one look true."""
 
 _DEFAULT = Thresholds()
 
@@ -78,7 +78,7 @@ def _hints(window: Window, measured: Load) -> list[Hint]:
 
 
 def _first(window: Window, measured: Load) -> list[Hint]:
-    """Return the first explanation of addBatch that holds; after one that is only worth knowing, also the first real one."""
+    """Return the first explanation of addBatch that holds; after one of severity info also the first worse one."""
     found: list[Hint] = []
     for code in ADD_BATCH:
         hint = None if code in rules.off else rules[code].check(window, measured)

@@ -39,7 +39,8 @@ def watermark_unset(window: Window, load: Load) -> Hint | None:
             Evidence("numInputRows", rows, "rows", _ids(records)),
             Evidence("eventTime.watermark", recent[-1].eventTime["watermark"], "", _ids(recent)),
         ),
-        cause=f"No row has a value in {column or 'the event-time column'}: it is null, most often because the text could not"
+        cause=f"No row has a value in {column or 'the event-time column'}: it is null, most often because the text"
+        f" could not"
         " be parsed as a timestamp, or its name is wrong in the schema.",
         fix="Look at the column in a batch read of the same source; parse it with the right format and time zone.",
         code_fix=f'df.select(F.count("*"), F.count("{column}"))  # in a batch read: how many are not null'
@@ -79,11 +80,13 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
             Evidence("eventTime.avg", usual, "time", ids),
             Evidence("timestamp", start, "time", ids),
         ),
-        cause="One row with an event time in the future is enough: the watermark follows the newest row seen and never goes"
+        cause="One row with an event time in the future is enough: the watermark follows the newest row seen and"
+        " never goes"
         " back, so rows of now are dropped as late.",
-        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: a new one is needed (its state"
+        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: a new one is needed"
+        " (its state"
         " is lost, the source is read again, the sink may get rows twice), or wait until the time has come.",
-        code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))  # before withWatermark',
+        code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))',
         link=WATERMARK,
     )
 
@@ -122,7 +125,8 @@ def watermark_stuck(window: Window, load: Load) -> Hint | None:
         cause=f"The query has several inputs and its watermark is that of the slowest: {which} "
         + ("has had no rows." if idle else "is behind.")
         + " Until then no state is removed and no finished window comes out.",
-        fix="Let the quiet input send something now and then (a heartbeat row), or let the fastest input move the watermark;"
+        fix="Let the quiet input send something now and then (a heartbeat row), or let the fastest input move the"
+        " watermark;"
         " that drops rows of the slower one, and the policy is pinned in the checkpoint.",
         code_fix='spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")'
         "  # before start(), with a new checkpointLocation",
@@ -149,13 +153,15 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
     fix = "A longer delay keeps more rows; results of append mode come later by as much, and state is kept longer."
     if needed:
         fix = (
-            f"A delay of {duration(needed[0])} would have kept the oldest row of 95 % of the batches, {duration(needed[1])}"
+            f"A delay of {duration(needed[0])} would have kept the oldest row of 95 % of the batches,"
+            f" {duration(needed[1])}"
             f" that of 99 %. {fix}"
         )
     cause = "These rows belong to results that the watermark has closed already: they came later than its delay allows."
     if wait == 0:
         cause = (
-            "The delay is 0: whatever is not newer than the newest row of the batches before is late, even by a moment or"
+            "The delay is 0: whatever is not newer than the newest row of the batches before is late, even by a"
+            " moment or"
             " with the same time."
         )
     of = f" of {number(came)}" if came and share is not None and share <= 1 else ""

@@ -43,12 +43,13 @@ KINDS = (
         "The workers' Python lacks a module or is another one",
         "The function runs in Python workers, and their Python is not the notebook's.",
         "Let the workers use the notebook's Python (before the session starts), or install the module where they run.",
-        code='import os, sys\nos.environ["PYSPARK_PYTHON"] = sys.executable  # before SparkSession.builder...getOrCreate()',
+        code='import os, sys\nos.environ["PYSPARK_PYTHON"] = sys.executable  # before the session starts',
         link="https://spark.apache.org/docs/latest/api/python/tutorial/python_packaging.html",
     ),
     _kind(
         "out-of-memory",
-        r"OutOfMemoryError|OOM|Container killed by YARN for exceeding|exit code:? 137|Cannot allocate memory|MemoryError",
+        r"OutOfMemoryError|OOM|Container killed by YARN for exceeding|exit code:? 137|Cannot allocate memory"
+        r"|MemoryError",
         "The query ran out of memory",
         "A batch, its state or a function needed more memory than the executor or the driver has.",
         "Limit what a batch takes, keep state in RocksDB, do not collect on the driver; else give it more memory.",
@@ -59,14 +60,16 @@ KINDS = (
         r"Python worker exited unexpectedly|EOFException.*python|PYTHON_WORKER|ExecutorLostFailure|Lost executor|"
         r"SparkContext (has been|was) shut ?down",
         "A worker process died",
-        "A Python worker or an executor ended in the middle of a task: killed for its memory, crashed in native code, or"
+        "A Python worker or an executor ended in the middle of a task: killed for its memory, crashed in native"
+        " code, or"
         " its machine went away.",
         "Look into that executor's own log. Starting the query again repeats the batch from its checkpoint.",
     ),
     _kind(
         "concurrent-run",
         r"CONCURRENT_(?:STREAM|QUERY)|Concurrent update to the (?:commit )?log|Multiple streaming jobs detected|"
-        r"ConcurrentModificationException: .*(?:offset|commit|checkpoint|log)|Cannot start query with id .* as another query",
+        r"ConcurrentModificationException: .*(?:offset|commit|checkpoint|log)"
+        r"|Cannot start query with id .* as another query",
         "Another query runs on the same checkpoint",
         "Two runs wrote to one checkpoint; Spark stops one of them so that neither loses its place.",
         "Stop the other run first. Every query needs a checkpoint of its own.",
@@ -74,10 +77,12 @@ KINDS = (
     ),
     _kind(
         "state-schema",
-        r"STATE_STORE_\w*SCHEMA|StateSchemaNotCompatible|STREAM_STATE_SCHEMA|Provided schema doesn'?t match to the schema for"
+        r"STATE_STORE_\w*SCHEMA|StateSchemaNotCompatible|STREAM_STATE_SCHEMA"
+        r"|Provided schema doesn'?t match to the schema for"
         r" existing state|STATE_STORE_(?:KEY|VALUE)\w*",
         "The changed query does not fit its state",
-        "Grouping keys, aggregates or join and deduplication columns changed, and the state in the checkpoint has the old ones.",
+        "Grouping keys, aggregates or join and deduplication columns changed, and the state in the checkpoint has"
+        " the old ones.",
         "Take the change back, or start with a new checkpoint." + NEW_CHECKPOINT,
         link=CHANGES,
     ),
@@ -86,7 +91,8 @@ KINDS = (
         r"CANNOT_LOAD_STATE_STORE|Error reading (?:delta|snapshot) file|Error reading streaming state file|"
         r"state/\d+/\d+/\S+ does not exist|FAILED_TO_LOAD_STATE",
         "State files are missing or damaged",
-        "The checkpoint names a version of the state whose files are not there: deleted by a clean-up, or not fully copied.",
+        "The checkpoint names a version of the state whose files are not there: deleted by a clean-up, or not"
+        " fully copied.",
         "Restore the checkpoint directory whole, or start with a new one." + NEW_CHECKPOINT,
     ),
     _kind(
@@ -95,14 +101,17 @@ KINDS = (
         r"Partition .* offset was changed from",
         "Rows that the query wanted are gone at the source",
         "The source deleted them (retention, a topic made again) before they were read.",
-        "Find out how much is missing; then go on without it. A longer retention, or a query that keeps up, prevents it.",
+        "Find out how much is missing; then go on without it. A longer retention, or a query that keeps up,"
+        " prevents it.",
         code='.option("failOnDataLoss", "false")  # the missing rows are skipped',
         link=GUIDE + "structured-streaming-kafka-integration.html",
     ),
     _kind(
         "checkpoint-changed",
-        r"offsets? (?:file|log).*(?:missing|not found)|batch \d+ doesn'?t exist|There are \[\d+\] sources in the checkpoint"
-        r"|INCOMPATIBLE_CHECKPOINT|Detected incompatible|assertion failed.*checkpoint|MALFORMED_LOG_FILE|Log file was malformed",
+        r"offsets? (?:file|log).*(?:missing|not found)|batch \d+ doesn'?t exist"
+        r"|There are \[\d+\] sources in the checkpoint"
+        r"|INCOMPATIBLE_CHECKPOINT|Detected incompatible|assertion failed.*checkpoint|MALFORMED_LOG_FILE"
+        r"|Log file was malformed",
         "The query does not fit its checkpoint",
         "The number or kind of its sources changed, or files of the checkpoint are missing or damaged.",
         "Take the change back, restore the checkpoint whole, or start with a new one." + NEW_CHECKPOINT,
@@ -113,13 +122,15 @@ KINDS = (
         r"FileNotFoundException|PATH_NOT_FOUND|FAILED_READ_FILE|NoSuchFileException|FILE_NOT_EXIST",
         "A file was gone when it was to be read",
         "Something deleted or moved a file after the query had listed it.",
-        "Let nothing but the query touch the input directory, move files in whole; ignoreMissingFiles goes on without them.",
+        "Let nothing but the query touch the input directory, move files in whole; ignoreMissingFiles goes on"
+        " without them.",
         code='spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")  # their rows are skipped',
         link=API + "#input-sources",
     ),
     _kind(
         "authorisation",
-        r"AccessControlException|AccessDenied|403 Forbidden|Permission denied|TopicAuthorizationException|AuthenticationException|"
+        r"AccessControlException|AccessDenied|403 Forbidden|Permission denied|TopicAuthorizationException"
+        r"|AuthenticationException|"
         r"ExpiredToken|Unauthorized|INSUFFICIENT_PERMISSION",
         "Access was refused",
         "The source, the sink or the checkpoint refused the query's credentials, or they ran out.",
@@ -127,11 +138,14 @@ KINDS = (
     ),
     _kind(
         "user-function",
-        r"FOREACH_BATCH_USER_FUNCTION_ERROR|FOREACH_USER_FUNCTION_ERROR|PythonException|Traceback \(most recent call last\)|"
-        r"FAILED_EXECUTE_UDF|Failed to execute user defined function|CALLBACK|An exception was raised by the Python Proxy",
+        r"FOREACH_BATCH_USER_FUNCTION_ERROR|FOREACH_USER_FUNCTION_ERROR|PythonException"
+        r"|Traceback \(most recent call last\)|"
+        r"FAILED_EXECUTE_UDF|Failed to execute user defined function|CALLBACK"
+        r"|An exception was raised by the Python Proxy",
         "A function of the query raised an error",
         "The function (a Python or Scala function, foreach or foreachBatch) failed on a row of the batch.",
-        "Mend the function, or let it put bad rows aside. The batch runs again from the checkpoint when the query starts.",
+        "Mend the function, or let it put bad rows aside. The batch runs again from the checkpoint when the query"
+        " starts.",
         link=API + "#using-foreach-and-foreachbatch",
     ),
 )
@@ -160,7 +174,8 @@ def query_failed(window: Window, load: Load) -> Hint | None:
             title=f"The query failed: {name}",
             evidence=tuple(evidence),
             cause="Spark ended the query; the error says why.",
-            fix="Read the last cause in the error's text. The batch runs again from the checkpoint when the query starts.",
+            fix="Read the last cause in the error's text. The batch runs again from the checkpoint when the query"
+            " starts.",
             link=RECOVERY,
         )
     return Hint(
@@ -195,7 +210,8 @@ def duplicate_query(window: Window, load: Load) -> Hint | None:
             Evidence("sources", ", ".join(window.facts.sources)),
             Evidence("sink", window.facts.sink or ""),
         ),
-        cause="A cell that starts a query was run again: without a checkpointLocation Spark starts a second one beside the"
+        cause="A cell that starts a query was run again: without a checkpointLocation Spark starts a second one"
+        " beside the"
         " first, and both read and write.",
         fix="Stop the older one, and give the query a name: Spark then refuses to start it twice.",
         code_fix="for q in spark.streams.active:\n"

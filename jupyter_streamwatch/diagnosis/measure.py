@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
-from jupyter_streamwatch.diagnosis.series import held, known, median
+from jupyter_streamwatch.diagnosis.series import held, median
 from jupyter_streamwatch.format import duration
 
 if TYPE_CHECKING:
@@ -114,17 +114,12 @@ def batch_time(window: Window, load: Load) -> tuple[Evidence, ...]:
     )
 
 
-def least_seconds(window: Window, factor: float) -> float | None:
-    """Return a round number of seconds that is ``factor`` times the usual batch time or a little more."""
-    times = known(window.total[-int(window.t.recent) :])
-    if not times:
-        return None
-    seconds = factor * (median(times) or 0.0) / 1000
-    steps = (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
-    return next((float(step) for step in steps if step >= seconds), None)
-
-
 def trigger_code(seconds: float) -> str:
     """Return the code that sets a trigger interval."""
     whole = f"{seconds:g}"
     return f'.trigger(processingTime="{whole} second{"" if whole == "1" else "s"}")'
+
+
+def backlog(load: Load) -> Evidence | None:
+    """Return the rows that wait as evidence; None when they are unknown."""
+    return None if load.backlog is None else Evidence("backlog", load.backlog, "rows", load.batches)

@@ -29,9 +29,11 @@ def no_progress_mode(window: Window, load: Load) -> Hint | None:
         severity="info",
         title=f"Spark reports no progress in {mode} mode",
         evidence=(Evidence("trigger", trigger.kind),),
-        cause=f"A {mode} query has no micro-batches, so there are no batch times, rates or offsets to show; its start, its"
+        cause=f"A {mode} query has no micro-batches, so there are no batch times, rates or offsets to show; its"
+        f" start, its"
         " status and its end are known.",
-        fix="Measure at the sink, or run the query for a while with a processing-time trigger: the checkpoint fits both.",
+        fix="Measure at the sink, or run the query for a while with a processing-time trigger: the checkpoint fits"
+        " both.",
         link=GUIDE + ("performance-tips.html" if mode == "continuous" else "real-time-mode.html"),
     )
 
@@ -53,7 +55,8 @@ def missed_progress(window: Window, load: Load) -> Hint | None:
         severity="info",
         title=f"{number(missing)} batches are missing between batch {gaps[0][0]} and batch {gaps[-1][1]}",
         evidence=(Evidence("missing batches", missing, "", tuple(one for gap in gaps[-10:] for one in gap)),),
-        cause="Their progress was not received: the log was cut, the listener was attached later, or events were dropped.",
+        cause="Their progress was not received: the log was cut, the listener was attached later, or events were"
+        " dropped.",
         fix="Nothing is wrong with the query; rates and trends over the gap are left out.",
         link=MONITORING,
     )
@@ -73,7 +76,8 @@ def metric_unreliable(window: Window, load: Load) -> Hint | None:
             return Hint(
                 code="metric-unreliable",
                 severity="info",
-                title=f"{source_name(one.description)} says that nothing waits, but its offsets say {number(one.backlog)} rows",
+                title=f"{source_name(one.description)} says that nothing waits, but its offsets say"
+                f" {number(one.backlog)} rows",
                 evidence=(
                     Evidence("maxOffsetsBehindLatest", 0, "rows", ids),
                     Evidence("latestOffset - endOffset", one.backlog or 0, "rows", ids),

@@ -56,10 +56,12 @@ def too_many_partitions(window: Window, load: Load) -> Hint | None:
             Evidence("numRowsTotal", state, "rows", _ids(records[-1:])),
             Evidence("addBatch", cost, "ms", _ids(data)) if cost is not None else None,
         ),
-        cause="Each batch starts a task for every partition, and each task loads and saves its part of the state, however"
+        cause="Each batch starts a task for every partition, and each task loads and saves its part of the state,"
+        " however"
         " few rows it has.",
         fix=f"Use about {keep} partitions. The number is pinned in the checkpoint at the first start: the query needs a"
-        " new checkpoint, which loses its state, reads the source from its beginning and may write rows to the sink again.",
+        " new checkpoint, which loses its state, reads the source from its beginning and may write rows to the"
+        " sink again.",
         code_fix=f'spark.conf.set("spark.sql.shuffle.partitions", "{keep}")'
         "  # before start(), with a new checkpointLocation",
         effect=_effect(window, partitions, keep),

@@ -79,7 +79,8 @@ def driver_bound(window: Window, load: Load) -> Hint | None:
             *batch_time(window, load),
         ),
         cause=f"The time goes into code on the driver ({where}), and the executors wait for it.",
-        fix="Move that work into the executors (write the DataFrame instead of collected rows), do calls to other systems"
+        fix="Move that work into the executors (write the DataFrame instead of collected rows), do calls to other"
+        " systems"
         " in parallel, or leave out what waits."
         if window.foreach_batch
         else "Look what the driver does between the jobs: the log of the sink's table, the plan, many small files.",
@@ -136,7 +137,8 @@ def too_few_tasks(window: Window, load: Load) -> Hint | None:
         evidence=gathered(
             seen(window, "tasks.runTimeMs.max", "ms"), seen(window, "tasks.count", ""), *batch_time(window, load)
         ),
-        cause="The rows are in one partition (one file, one Kafka partition, a coalesce or repartition to 1), so one core"
+        cause="The rows are in one partition (one file, one Kafka partition, a coalesce or repartition to 1), so"
+        " one core"
         " works and the others wait.",
         fix="Spread the rows before the expensive step; for Kafka, minPartitions splits a topic's partitions further.",
         code_fix=".repartition(spark.sparkContext.defaultParallelism)  # before the expensive step",
@@ -169,7 +171,8 @@ def task_skew(window: Window, load: Load) -> Hint | None:
             *batch_time(window, load),
         ),
         cause="Most rows have the same key (or sit in one partition), so one task has most of the work.",
-        fix="Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by aggregating in"
+        fix="Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by"
+        " aggregating in"
         " two steps, first with a random number beside the key.",
         code_fix='.groupBy(*keys, (F.rand() * 16).cast("int").alias("salt"))  # then aggregate again without "salt"',
         effect=shorter(window, longest - usual, low=0.3, high=0.9),
@@ -264,7 +267,8 @@ def slow_planning(window: Window, load: Load) -> Hint | None:
         severity=severity(load, slow),
         title=f"Planning takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
         evidence=(Evidence("queryPlanning", slow.ms, "ms", slow.batches), *batch_time(window, load)),
-        cause="The plan is large (many columns, nested expressions, withColumn in a loop, many unions or files), and it is"
+        cause="The plan is large (many columns, nested expressions, withColumn in a loop, many unions or files),"
+        " and it is"
         " optimised anew in each batch.",
         fix="Make the plan smaller: one select instead of many withColumn, fewer unions, no columns that nobody reads.",
         effect=None if slow.alone else shorter(window, slow.ms),

@@ -39,19 +39,19 @@ def batch_recomputed(window: Window, load: Load) -> Hint | None:
     told = [(record, times) for record in records if (times := _times(record)) is not None]
     repeated = [(record, times) for record, times in told if times >= 2]
     if repeated and len(repeated) >= len(told) / 2:
-        times = median(float(times) for _, times in repeated) or 2.0
+        usual = median(float(times) for _, times in repeated) or 2.0
         record = repeated[-1][0]
         moved = sum(offsets(source) or 0 for source in record.sources)
         evidence = (
             Evidence("numInputRows", record.numInputRows or 0, "rows", _ids([record])),
             Evidence("offsets moved by", moved, "rows", _ids([record])),
-            Evidence("times computed", times, "", _ids([record for record, _ in repeated])),
+            Evidence("times computed", usual, "", _ids([record for record, _ in repeated])),
         )
-        return _hint(window, times, evidence, "warning", f"Each batch is computed {times:g} times")
+        return _hint(window, usual, evidence, "warning", f"Each batch is computed {usual:g} times")
     return None if told else _by_state(window, records)
 
 
-def offsets(source: SourceProgress) -> int | None:
+def offsets(source: SourceProgress) -> int | None:  # noqa: PLR0911 - one a kind of source
     """Return the rows that a source's offsets moved by, where its offsets count rows; None where they do not."""
     start, end, text = source.startOffset, source.endOffset, source.description or ""
     rate = _RATE.match(text)
@@ -126,7 +126,8 @@ def _hint(window: Window, times: float, evidence: tuple[Evidence, ...], severity
         severity=severity,
         title=title,
         evidence=evidence,
-        cause="Each action in the foreachBatch function (a write, a count) reads and computes the batch again, unless it"
+        cause="Each action in the foreachBatch function (a write, a count) reads and computes the batch again,"
+        " unless it"
         " is persisted.",
         fix="Persist the batch at the beginning of the function and release it at the end. The numbers of rows and of"
         " dropped rows are multiplied too until then.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from jupyter_streamwatch.diagnosis.hint import Hint
+from jupyter_streamwatch.diagnosis.hint import Hint  # noqa: TC001 - the alias needs it
 from jupyter_streamwatch.diagnosis.load import Load
 from jupyter_streamwatch.diagnosis.window import Window
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
@@ -35,15 +36,18 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
         path = files.removeprefix("FileStreamSource[").rstrip("]").rstrip("/")
         cause = "The source lists its whole directory for each batch, so it gets slower with every file in it."
         fix = (
-            "Keep the directory small: let Spark move files away once they are done (what is moved can no longer be read"
-            " by others), or write to dated directories and read the newest. A longer trigger interval lists less often."
+            "Keep the directory small: let Spark move files away once they are done (what is moved can no longer"
+            " be read"
+            " by others), or write to dated directories and read the newest. A longer trigger interval lists less"
+            " often."
         )
         code = f'.option("cleanSource", "archive").option("sourceArchiveDir", "{path}_done")'
     elif any("Kafka" in text for text in texts):
         cause = (
             "Spark asks Kafka for the end of every partition before each batch; the brokers, or the network, are slow."
         )
-        fix = "Subscribe to the topics needed and no pattern; look at the brokers. A longer trigger interval asks less often."
+        fix = "Subscribe to the topics needed and no pattern; look at the brokers. A longer trigger interval asks"
+        " less often."
     return Hint(
         code="slow-source-discovery",
         severity=severity(load, slow),
@@ -83,7 +87,8 @@ def source_stuck(window: Window, load: Load) -> Hint | None:
                 Evidence(f"numInputRows of {name}", 0, "rows", ids),
             ),
             cause="Its end offset does not move, although the source says that there are newer rows.",
-            fix="Look at the limits of this source (maxOffsetsPerTrigger is shared by its partitions) and at its permissions.",
+            fix="Look at the limits of this source (maxOffsetsPerTrigger is shared by its partitions) and at its"
+            " permissions.",
             link=KAFKA if "Kafka" in (seen[-1].description or "") else SOURCES,
         )
     return None
@@ -94,7 +99,7 @@ def offset_rewind(window: Window, load: Load) -> Hint | None:
     """Raise when a batch starts or ends before the place that the one before it had reached; two records prove it."""
     del load
     records = window.ran
-    for before, after in reversed(list(zip(records, records[1:], strict=False))):
+    for before, after in reversed(list(pairwise(records))):
         if before.batchId is None or after.batchId != before.batchId + 1 or len(before.sources) != len(after.sources):
             continue
         for old, new in zip(before.sources, after.sources, strict=True):
@@ -113,9 +118,11 @@ def offset_rewind(window: Window, load: Load) -> Hint | None:
                     Evidence(f"offset of {where}", was, "rows", (before.batchId,)),
                     Evidence(f"offset of {where}", now, "rows", (before.batchId + 1,)),
                 ),
-                cause="The topic was deleted and made again, or the query reads another cluster: rows between the two places"
+                cause="The topic was deleted and made again, or the query reads another cluster: rows between the"
+                " two places"
                 " are lost or come twice.",
-                fix="Make sure that the topic is the right one. If it was made again on purpose, start with a new checkpoint:"
+                fix="Make sure that the topic is the right one. If it was made again on purpose, start with a new"
+                " checkpoint:"
                 " state is lost and the sink may get rows twice. failOnDataLoss=true (the default) stops instead.",
                 link=KAFKA,
             )

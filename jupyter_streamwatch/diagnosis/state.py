@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import column_name
@@ -35,21 +36,20 @@ def state_growth(window: Window, load: Load) -> Hint | None:
     reason = _reason(window)
     if reason is None:
         return None
-    severity, cause, fix, code, link = reason
     ids = window.evidence(range(len(window.settled)))
     return Hint(
         code="state-growth",
-        severity=severity,
+        severity=reason.severity,
         title=f"State grew from {number(rows[0])} to {number(rows[1])} rows, and none was removed",
         evidence=(
             Evidence("numRowsTotal before", rows[0], "rows", ids[:1]),
             Evidence("numRowsTotal now", rows[1], "rows", ids[-1:]),
             Evidence("numRowsRemoved", 0, "rows", ids),
         ),
-        cause=cause,
-        fix=fix,
-        code_fix=code,
-        link=link,
+        cause=reason.cause,
+        fix=reason.fix,
+        code_fix=reason.code,
+        link=reason.link,
     )
 
 
@@ -95,7 +95,8 @@ def state_commit_slow(window: Window, load: Load) -> Hint | None:
         cause="Each batch writes the changes of the state to the checkpoint and waits for it.",
         fix="Write only the changes, in the background: changelog checkpointing of RocksDB."
         if rocksdb
-        else "Put the checkpoint on faster storage, or keep the state in RocksDB with changelog checkpointing. The provider is"
+        else "Put the checkpoint on faster storage, or keep the state in RocksDB with changelog checkpointing. The"
+        " provider is"
         " pinned in the checkpoint: a new one loses the state, reads the source again and may write rows twice.",
         code_fix=_CHANGELOG if rocksdb else _ROCKSDB + "\n" + _CHANGELOG,
         effect=shorter(window, lost, low=0.3),
@@ -120,7 +121,8 @@ def state_memory(window: Window, load: Load) -> Hint | None:
         severity="warning" if load.pressed else "info",
         title=f"The state takes {size(used)} in the memory of the executors' JVM",
         evidence=(Evidence("memoryUsedBytes", used, "bytes", ids), Evidence("numRowsTotal", rows, "rows", ids)),
-        cause="The default provider keeps all state, in several versions, in the heap, where garbage collection walks it.",
+        cause="The default provider keeps all state, in several versions, in the heap, where garbage collection"
+        " walks it.",
         fix="Keep the state in RocksDB. The provider is pinned in the checkpoint: a new one loses the state, reads the"
         " source again and may write rows twice.",
         code_fix=_ROCKSDB,
@@ -132,7 +134,7 @@ def state_memory(window: Window, load: Load) -> Hint | None:
 def state_reload(window: Window, load: Load) -> Hint | None:
     """Raise when the cache of loaded state misses in batch after batch."""
     pairs = []
-    for before, after in zip(window.ran, window.ran[1:], strict=False):
+    for before, after in pairwise(window.ran):
         if before.batchId is None or after.batchId != before.batchId + 1 or not before.batchId:
             continue
         missed = _misses(after.stateOperators) - _misses(before.stateOperators)
@@ -151,7 +153,8 @@ def state_reload(window: Window, load: Load) -> Hint | None:
         severity="warning" if load.pressed else "info",
         title=f"{number(lost)} partitions of the state are loaded from the checkpoint in a batch",
         evidence=(Evidence("loadedMapCacheMissCount", lost, "partitions", ids),),
-        cause="A partition's state was not in the memory of the executor that got its task, because executors come and go or"
+        cause="A partition's state was not in the memory of the executor that got its task, because executors come"
+        " and go or"
         " the task was sent to another one.",
         fix="Keep the number of executors fixed for this query, and let tasks wait for their executor.",
         code_fix='spark.conf.set("spark.sql.streaming.maxBatchesToRetainInMemory", "2")',
@@ -166,7 +169,7 @@ def _growth(window: Window) -> tuple[float, float] | None:
     if len(totals) < max(t.min_trend, 10):
         return None
     removed = known(window.column("state.numRowsRemoved"))
-    if any(removed) or any(after < before for before, after in zip(totals, totals[1:], strict=False)):
+    if any(removed) or any(after < before for before, after in pairwise(totals)):
         return None
     first, middle, last = totals[0], totals[len(totals) // 2], totals[-1]
     if last < t.state_least or last < t.state_growth * max(first, 1.0):
@@ -177,76 +180,88 @@ def _growth(window: Window) -> tuple[float, float] | None:
     return first, last
 
 
-def _reason(window: Window) -> tuple[str, str, str, str | None, str] | None:
-    """Return (severity, cause, fix, code, link): why nothing is removed."""
+class _Reason(NamedTuple):
+    """Why nothing is removed, and what to do."""
+
+    severity: str
+    cause: str
+    fix: str
+    code: str | None
+    link: str
+
+
+_NEW_CHECKPOINT = " A new checkpoint is needed: its state is lost and the source is read again."
+
+
+def _reason(window: Window) -> _Reason | None:
     facts, last = window.facts, window.last
     if last is None:
         return None
     operators = " ".join(facts.stateful or [one.operatorName or "" for one in last.stateOperators])
     column = column_name(window) or "event_time"
     if facts.outputMode == "complete":
-        return (
+        return _Reason(
             "warning",
-            "Complete mode writes the whole result each time, so every group is kept for ever.",
-            "Use update mode (changed results) or append mode (finished results), with a watermark and a window in the"
-            " grouping keys. A new checkpoint is needed: its state is lost and the source is read again.",
-            '.outputMode("update")',
-            API + "#output-modes",
+            cause="Complete mode writes the whole result each time, so every group is kept for ever.",
+            fix="Use update mode (changed results) or append mode (finished results), with a watermark and a window in"
+            " the grouping keys." + _NEW_CHECKPOINT,
+            code='.outputMode("update")',
+            link=API + "#output-modes",
         )
     marked = "watermark" in last.eventTime or bool(facts.watermarks)
-    if "ymmetricHashJoin" in operators:
-        return _join(column, marked=marked) if not marked or _should_have_removed(window) else None
-    if "dedupe" in operators.lower():
-        return _dedupe(window, column, marked=marked)
-    if not marked:
-        return (
-            "warning",
-            "The query has no watermark, so Spark cannot know when a group is finished and keeps all of them.",
-            "Declare a watermark before the aggregation and group by a window of that column as well. The keys change: a new"
-            " checkpoint is needed, its state is lost and the source is read again.",
-            f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), ...)',
-            API + "#conditions-for-watermarking-to-clean-aggregation-state",
-        )
-    return (
-        (
-            "info",
-            "The watermark moves and removes nothing: the grouping keys have no event-time column or window, or withWatermark"
-            " comes after the aggregation.",
-            "Put withWatermark before groupBy and a window of the same column into the keys. A new checkpoint is needed: its"
-            " state is lost and the source is read again.",
-            f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), ...)',
-            API + "#conditions-for-watermarking-to-clean-aggregation-state",
-        )
-        if _should_have_removed(window)
-        else None
-    )
-
-
-def _join(column: str, *, marked: bool) -> tuple[str, str, str, str | None, str]:
-    return (
-        "warning" if not marked else "info",
-        "The join has no bound in time, so every row must wait for a partner that may still come."
-        if marked
-        else "The join has neither watermarks nor a bound in time, so every row of both sides is kept for ever.",
-        "Declare a watermark on both sides and add a condition on both times. A new checkpoint is needed: its state is lost"
-        " and the sources are read again.",
-        f'F.expr("left.key = right.key AND right.{column} BETWEEN left.{column} AND left.{column} + INTERVAL 1 HOUR")',
-        API + "#stream-stream-joins",
-    )
-
-
-def _dedupe(window: Window, column: str, *, marked: bool) -> tuple[str, str, str, str | None, str] | None:
     if marked and not _should_have_removed(window):
         return None
-    return (
+    if "ymmetricHashJoin" in operators:
+        return _join(column, marked=marked)
+    if "dedupe" in operators.lower():
+        return _dedupe(column, marked=marked)
+    return _aggregation(column, marked=marked)
+
+
+def _aggregation(column: str, *, marked: bool) -> _Reason:
+    code = f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), ...)'
+    link = API + "#conditions-for-watermarking-to-clean-aggregation-state"
+    if marked:
+        return _Reason(
+            "info",
+            cause="The watermark moves and removes nothing: the grouping keys have no event-time column or window, or"
+            " withWatermark comes after the aggregation.",
+            fix="Put withWatermark before groupBy and a window of the same column into the keys." + _NEW_CHECKPOINT,
+            code=code,
+            link=link,
+        )
+    return _Reason(
+        "warning",
+        cause="The query has no watermark, so Spark cannot know when a group is finished and keeps all of them.",
+        fix="Declare a watermark before the aggregation and group by a window of that column as well."
+        + _NEW_CHECKPOINT,
+        code=code,
+        link=link,
+    )
+
+
+def _join(column: str, *, marked: bool) -> _Reason:
+    return _Reason(
         "info" if marked else "warning",
-        "The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
+        cause="The join has no bound in time, so every row must wait for a partner that may still come."
+        if marked
+        else "The join has neither watermarks nor a bound in time, so every row of both sides is kept for ever.",
+        fix="Declare a watermark on both sides and add a condition on both times." + _NEW_CHECKPOINT,
+        code=f'F.expr("left.key = right.key AND'
+        f' right.{column} BETWEEN left.{column} AND left.{column} + INTERVAL 1 HOUR")',
+        link=API + "#stream-stream-joins",
+    )
+
+
+def _dedupe(column: str, *, marked: bool) -> _Reason:
+    return _Reason(
+        "info" if marked else "warning",
+        cause="The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
         if marked
         else "dropDuplicates without a watermark must remember every key for ever.",
-        "Remember a key only as long as copies can come. A new checkpoint is needed: its state is lost and the source is read"
-        " again.",
-        f'.withWatermark("{column}", "1 hour").dropDuplicatesWithinWatermark(["id"])',
-        API + "#streaming-deduplication",
+        fix="Remember a key only as long as copies can come." + _NEW_CHECKPOINT,
+        code=f'.withWatermark("{column}", "1 hour").dropDuplicatesWithinWatermark(["id"])',
+        link=API + "#streaming-deduplication",
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
-from jupyter_streamwatch.diagnosis.measure import (
+from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, seen, severity, trigger_code
     Slow,
     batch_time,
     gathered,
@@ -14,7 +14,7 @@ from jupyter_streamwatch.diagnosis.measure import (
     severity,
     trigger_code,
 )
-from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median, rising
 from jupyter_streamwatch.format import duration, number, percent, rate
 
@@ -42,7 +42,7 @@ def falling_behind(window: Window, load: Load) -> Hint | None:
         code="falling-behind",
         severity="critical",
         title=title,
-        evidence=(*batch_time(window, load), *gathered(_backlog(load))),
+        evidence=(*batch_time(window, load), *gathered(backlog(load))),
         cause="The query works all the time and still starts its batches late, so results come later and later.",
         fix="Shorten the batch: see where its time goes. If later results are good enough, a longer trigger interval"
         " spreads the fixed cost of a batch over more rows.",
@@ -81,86 +81,13 @@ def backlog_growing(window: Window, load: Load) -> Hint | None:
         severity="critical" if load.band == "over" else "warning",
         title=f"{number(load.backlog)} rows wait, {rate(load.change)} more",
         evidence=gathered(
-            _backlog(load),
+            backlog(load),
             Evidence("backlog change", load.change, "rows/s", load.batches) if load.change is not None else None,
             seen(window, "numInputRows", "rows"),
         ),
         cause="More rows arrive than the batches take.",
         fix="Let batches take more rows where time is left; else make them faster.",
         link=MONITORING,
-    )
-
-
-@rule("rate-limit-reached", "Every batch takes as many rows as its limit allows, and more are waiting.")
-def rate_limit_reached(window: Window, load: Load) -> Hint | None:
-    """Raise when batches are alike at the limit; a warning only if the backlog grows while time is left."""
-    limit = _limit(window, load)
-    if limit is None or window.once:
-        return None
-    name, value, proven = limit
-    time_left = load.band == "under" or (load.interval is None and (load.busy or 1.0) < window.t.busy)
-    lags = load.trend == "grows" and time_left
-    code, effect = (None, None)
-    if lags and name is not None:
-        code, effect = _higher_limit(window, load, name, value)
-    rows = window.usual("numInputRows")
-    waits = "and rows wait" if proven else "whether more wait is not reported"
-    return Hint(
-        code="rate-limit-reached",
-        severity="warning" if lags else "info",
-        title=f"Every batch takes its limit of {value:g} {_thing(name)}: {waits}",
-        evidence=gathered(
-            Evidence("numInputRows", rows, "rows", window.evidence()) if rows is not None else None,
-            Evidence(name, value) if name else None,
-            _backlog(load),
-        ),
-        cause=f"The source limits a batch ({name or 'a limit'}), and more rows arrive than it lets through."
-        if lags
-        else "The source limits how much a batch takes.",
-        fix="Raise the limit: batches end well before the next trigger."
-        if lags
-        else "Nothing to do while results are early enough; a higher limit needs longer batches.",
-        code_fix=code,
-        effect=effect,
-        link=GUIDE + "structured-streaming-kafka-integration.html"
-        if name and "Offsets" in name
-        else API + "#input-sources",
-    )
-
-
-@rule("no-rate-limit", "A batch took everything that waited, because nothing limits it.")
-def no_rate_limit(window: Window, load: Load) -> Hint | None:
-    """Raise for a first batch that took very many rows and very long, from a source that is known to have no limit."""
-    rows, times, ids = window.column("numInputRows"), window.all_total, window.column("batchId")
-    later = [place for place in window.settled if rows[place] == rows[place]]
-    first = next((place for place, has in enumerate(window.data) if has), None)
-    if first is None or first in later or len(later) < 2 or window.once:
-        return None
-    usual, time = median(rows[p] for p in later[:20]), median(times[p] for p in later[:20])
-    if not usual or not time or not rows[first] >= window.t.big_batch * usual or not times[first] >= 3 * time:
-        return None
-    if times[first] < max(5_000.0, 5 * (load.interval or 0.0)):
-        return None
-    took_all = window.column("backlog")[first] == 0
-    if window.facts.rateLimit not in ((), None) or (window.facts.rateLimit is None and not took_all):
-        return None
-    batch = (int(ids[first]),) if ids[first] == ids[first] else ()
-    name = _limit_name(window)
-    target = _limit_rows(window, load, rows[first], times[first])
-    return Hint(
-        code="no-rate-limit",
-        severity="warning",
-        title=f"The first batch took all {number(rows[first])} rows that waited, in {duration(times[first])}",
-        evidence=(
-            Evidence("numInputRows", rows[first], "rows", batch),
-            Evidence("triggerExecution", times[first], "ms", batch),
-            Evidence("usual numInputRows", usual, "rows", tuple(one for one in window.ids[:20] if one is not None)),
-        ),
-        cause="Nothing limits how much a batch takes, so after a pause one huge batch must finish before any result.",
-        fix="Limit a batch: the same backlog then comes as several batches with results in between, and a failure"
-        " repeats only one of them.",
-        code_fix=f'.option("{name}", "{target:.0f}")' if name and target else None,
-        link=API + "#input-sources",
     )
 
 
@@ -230,9 +157,10 @@ def duration_trend(window: Window, load: Load) -> Hint | None:
             Evidence("numInputRows", rows_after, "rows", window.evidence()),
             *((Evidence(f"{growing[0]} grew by", growing[1], "ms", ids),) if growing else ()),
         ),
-        cause="Something that each batch goes through grows: the sink table's log or small files, the state, or the plan"
-        + (f"; most of it is in {growing[0]}." if growing else "."),
-        fix="Compact the table or the folder that the sink writes; look whether state or the listing of the source grows.",
+        cause="Something that each batch goes through grows: the sink table's log or small files, the state, or"
+        " the plan" + (f"; most of it is in {growing[0]}." if growing else "."),
+        fix="Compact the table or the folder that the sink writes; look whether state or the listing of the source"
+        " grows.",
         link=MONITORING,
     )
 
@@ -271,10 +199,6 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
     )
 
 
-def _backlog(load: Load) -> Evidence | None:
-    return None if load.backlog is None else Evidence("backlog", load.backlog, "rows", load.batches)
-
-
 def _longer_trigger(window: Window, load: Load) -> tuple[str | None, Effect | None]:
     """Return the shortest round interval that leaves a third of the time, when the fit says that there is one."""
     fit = capacity(window, load)
@@ -292,68 +216,6 @@ def _longer_trigger(window: Window, load: Load) -> tuple[str | None, Effect | No
     return trigger_code(seconds), Effect("utilisation", *shares, "share", text)
 
 
-def _limit(window: Window, load: Load) -> tuple[str | None, float, bool] | None:
-    """Return (option or None, its value, whether rows are known to wait) of a limit that every batch reaches."""
-    rows = known(window.recent("numInputRows"))[-10:]
-    backlog = known(window.recent("backlog"))[-10:]
-    if len(rows) < max(window.t.min_batches, 5):
-        return None
-    waits = len(backlog) == len(rows) and min(backlog) > 0
-    facts = [(name, _number(value)) for name, value in window.facts.rateLimit or ()]
-    named = next(
-        ((n, v) for n, v in facts if v is not None and n.lower() in ("maxoffsetspertrigger", "maxrowspertrigger")), None
-    )
-    if named is not None and named[1] is not None:
-        reached = min(rows) >= 0.95 * named[1]
-        return (named[0], named[1], waits) if reached and (waits or load.limited) else None
-    files = next(((n, v) for n, v in facts if v is not None and n.lower() == "maxfilespertrigger"), None)
-    if files is not None and files[1] is not None:
-        alike = load.limited or files[1] == 1
-        return (files[0], files[1], waits) if alike and not _pauses(window) else None
-    # Without knowing the limit: batches of one size that all leave rows behind.
-    return (None, rows[-1], True) if waits and load.limited and window.facts.rateLimit != () else None
-
-
-def _pauses(window: Window) -> bool:
-    """Whether a trigger of the last batches found nothing: then no limit holds anything back."""
-    return any(record.kind == "idle" for record in window.records[-10:])
-
-
-def _higher_limit(window: Window, load: Load, name: str, value: float) -> tuple[str | None, Effect | None]:
-    """Return a limit that takes what arrives and works off the backlog, if the time is there."""
-    if not load.interval or load.typical is None or load.rows is None or load.change is None:
-        return None, None
-    needed = value * (1 + load.change * load.interval / 1000 / max(load.rows, 1.0))
-    room = value * load.interval / max(load.typical, 1.0)  # as if all of the batch time came from its rows
-    target = _round_up(min(max(1.5 * needed, 2 * value), max(room, 1.2 * needed)))
-    surplus = (target / value * load.rows) / (load.interval / 1000) - load.rows / (load.interval / 1000) - load.change
-    if surplus <= 0 or not load.backlog:
-        return f'.option("{name}", "{target:.0f}")', None
-    seconds = load.backlog / surplus
-    text = f"the backlog would be gone in about {duration(seconds * 1000)}"
-    return (
-        f'.option("{name}", "{target:.0f}")',
-        Effect("backlog gone in", 0.5 * seconds * 1000, seconds * 1000, 2 * seconds * 1000, "ms", text),
-    )
-
-
-def _limit_name(window: Window) -> str | None:
-    last = window.last
-    text = (last.sources[0].description or "") if last is not None and last.sources else ""
-    if "Kafka" in text:
-        return "maxOffsetsPerTrigger"
-    return "maxFilesPerTrigger" if text.startswith("FileStreamSource") else None
-
-
-def _limit_rows(window: Window, load: Load, rows: float, time: float) -> float | None:
-    """Return a limit with which a batch takes about its interval, or 10 s; files count as the source counted them."""
-    goal = load.interval or 10_000.0
-    name = _limit_name(window)
-    if name == "maxOffsetsPerTrigger":
-        return _round_up(max(rows * 0.7 * goal / time, 1.0))
-    return 100.0 if name else None
-
-
 def _growing_part(window: Window, third: int) -> tuple[str, float] | None:
     """Return the part of durationMs that grew most between the first and the last third, if it grew most of it all."""
     best: tuple[str, float] | None = None
@@ -365,20 +227,3 @@ def _growing_part(window: Window, third: int) -> tuple[str, float] | None:
         if before is not None and after is not None and (best is None or after - before > best[1]):
             best = (name, after - before)
     return best
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(str(value))
-    except ValueError:
-        return None
-
-
-def _round_up(value: float) -> float:
-    """Round up to one significant digit and a half: 1, 1.5, 2, 3, 5 times a power of ten."""
-    power = 10.0 ** max(len(f"{value:.0f}") - 1, 0)
-    return next(step * power for step in (1, 1.5, 2, 3, 5, 7.5, 10, 15) if step * power >= value)
-
-
-def _thing(name: str | None) -> str:
-    return "files" if name and "File" in name else "rows"

@@ -10,6 +10,7 @@ from jupyter_streamwatch.format import clean, duration, middle, number, percent,
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.facts import RunningBatch
 
 Verdict = tuple[str, str]
 """(verdict, reason)."""
@@ -28,10 +29,8 @@ def stuck(window: Window) -> tuple[float, float, float | None] | None:
     run = window.run
     if batch is None or now is None or batch.started is None or run is None or batch.runId != run.runId:
         return None
-    last = window.history.last
-    if last is not None and last.runId == batch.runId and batch.batchId is not None and last.batchId is not None:
-        if last.batchId >= batch.batchId:
-            return None  # its end has been reported
+    if _reported(window, batch):
+        return None
     ran = now - batch.started
     quiet = now - max(batch.started, batch.lastTaskEnd or 0.0)
     usual = window.typical if len(window.total) >= t.min_batches else median(window.all_total)
@@ -39,6 +38,14 @@ def stuck(window: Window) -> tuple[float, float, float | None] | None:
     # Tasks of a batch take at most as long as the batch: silence for half of its usual time is ordinary.
     calm = max(t.stuck_quiet, (usual or 0.0) / 2)
     return (ran, quiet, usual) if ran > longest and quiet > calm else None
+
+
+def _reported(window: Window, batch: RunningBatch) -> bool:
+    """Whether the end of the batch that the probe saw running has been reported already."""
+    last = window.history.last
+    if last is None or last.runId != batch.runId or last.batchId is None or batch.batchId is None:
+        return False
+    return last.batchId >= batch.batchId
 
 
 def _ended(window: Window) -> Verdict | None:
@@ -63,7 +70,7 @@ def _batches(window: Window) -> str:
     return f" after batches {run.firstBatch} to {run.lastBatch}"
 
 
-def _waiting(window: Window) -> Verdict | None:
+def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
     history = window.history
     hangs = stuck(window)
     if hangs:
@@ -113,7 +120,7 @@ def _by_interval(load: Load) -> Verdict:
     return "keeping-up", f"{against}."
 
 
-def _by_pauses(window: Window, load: Load) -> Verdict:
+def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
     """Judge without a trigger interval: by the time between batches, then by the backlog, then by trends."""
     busy = load.busy
     if busy is None:
