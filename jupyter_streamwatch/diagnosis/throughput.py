@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
-from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, seen, severity, trigger_code
-    Slow,
-    batch_time,
-    gathered,
-    seen,
-    severity,
-    trigger_code,
-)
+from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, gathered, seen, severity, trigger_code
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median, rising
 from jupyter_streamwatch.format import duration, number, percent, rate
