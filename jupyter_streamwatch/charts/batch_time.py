@@ -55,9 +55,9 @@ def plan(history: History) -> Plan | None:
         groups.append((Series(OTHER, f"part.{OTHER}", theme.OTHER, "duration", "square"), others))
     groups.append((Series(UNACCOUNTED, f"part.{UNACCOUNTED}", theme.UNACCOUNTED, "duration", "hatch"), ()))
     top = largest(batches.maximum("batchDuration"), batches.maximum(PREFIX + TOTAL))
-    divisor, name = unit(top, TIME_UNITS)
     interval = _interval(history)
     near = interval if interval is not None and interval <= NEAR_INTERVAL * top else None
+    divisor, name = unit(max(top, near or 0.0), TIME_UNITS)
     total = Series("total", "batchDuration", theme.QUIET, "duration", "none")
     return Plan(
         name="batch-time",

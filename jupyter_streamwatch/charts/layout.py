@@ -67,6 +67,7 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         axis: Whether the time axis is shown.
         words: Whether the marks have their words; the lines alone are on every chart.
     """
+    top = theme.WORDS_HEIGHT if words else theme.TOP
     y_range = DataRange1d(range_padding=0.08, default_span=1)
     if not plan.negative:
         y_range.start = 0
@@ -75,7 +76,7 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         x_range=common.x_range,
         y_range=y_range,
         extra_y_ranges={SHARE: Range1d(0, 1)},
-        height=theme.FRAME_HEIGHT + theme.TOP + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
+        height=theme.FRAME_HEIGHT + top + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
         sizing_mode="stretch_width",
         toolbar_location=None,
         title=None,
@@ -84,7 +85,7 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         outline_line_color=None,
         min_border_left=theme.LEFT,
         min_border_right=theme.RIGHT,
-        min_border_top=theme.TOP,
+        min_border_top=top,
         min_border_bottom=theme.AXIS_HEIGHT if axis else theme.BOTTOM,
         html_attributes={"role": "img", "aria-label": f"{plan.title}: {plan.question}"},
     )
@@ -155,12 +156,12 @@ def _marks(made: Plot, common: Shared, *, words: bool) -> None:
     labels = LabelSet(
         source=common.marks,
         x="x",
-        y=theme.FRAME_HEIGHT,
+        y=theme.FRAME_HEIGHT + 2,
         y_units="screen",
         text="label",
         x_offset="offset",
         text_align="align",
-        text_baseline="top",
+        text_baseline="bottom",
         text_color="color",
         text_font_size=f"{theme.FONT_SIZE}px",
     )
@@ -210,7 +211,8 @@ def limit(made: Plot, common: Shared, plan: Plan) -> None:
     if plan.limit is None:
         return
     y = plan.limit / plan.divisor
-    made.add_layout(Span(dimension="width", location=y, line_color=theme.QUIET, line_dash="dashed", line_width=1.5))
+    for color, dash in ((theme.LIMIT_LIGHT, "solid"), (theme.LIMIT_DARK, "dashed")):
+        made.add_layout(Span(dimension="width", location=y, line_color=color, line_dash=dash, line_width=1.5))
     made.add_glyph(common.batches, Scatter(x="time", y={"value": y}, size=0, fill_alpha=0, line_alpha=0))
 
 

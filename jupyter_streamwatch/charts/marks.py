@@ -31,7 +31,7 @@ def marks(history: History, rows: Rows) -> dict[str, list[object]]:
     ``label`` is the word where there is room for it, else empty; ``align`` and ``offset`` (px) place it: the word
     of an end stands before its line, that of a start or a gap after it.
     """
-    found = sorted([*_runs(history), *_gaps(history)], key=lambda mark: mark.x)
+    found = sorted([*_runs(history), *_gaps(history)], key=lambda mark: (mark.x, mark.kind == "failed"))
     times = [mark.x for mark in found] + [t for t in (*rows.start[:1], *rows.end[-1:]) if np.isfinite(t)]
     first, span = (min(times), max(max(times) - min(times), 1.0)) if times else (0.0, 1.0)
     places = [_place(mark, (mark.x - first) / span) for mark in found]

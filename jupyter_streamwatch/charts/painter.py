@@ -66,7 +66,7 @@ class Frame:
         for span in figure.center:
             if isinstance(span, Span) and span.dimension == "width":
                 y = float(self.down(np.array([span.location]))[0])
-                self._dashes((0, y, self.width, y), span.line_color, span.line_width)
+                self._dashes((0, y, self.width, y), span.line_color, span.line_width, solid=not span.line_dash)
 
     def glyph(self, renderer: GlyphRenderer, columns: Columns) -> None:
         """Draw one glyph for all rows."""
@@ -145,10 +145,12 @@ class Frame:
         for x, color in zip(xs.tolist(), columns[glyph.line_color], strict=True):
             self._dashes((x, 0, x, self.height), color, 1)
 
-    def _dashes(self, ends: tuple[float, float, float, float], color: str, width: float) -> None:
+    def _dashes(
+        self, ends: tuple[float, float, float, float], color: str, width: float, *, solid: bool = False
+    ) -> None:
         x0, y0, x1, y1 = ends
-        step = DASH * SCALE
         length = int(max(x1 - x0, y1 - y0))
+        step = length if solid else DASH * SCALE
         half = width * SCALE / 2
         for at in range(0, length, 2 * step):
             end = min(at + step, length)

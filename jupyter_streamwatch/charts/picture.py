@@ -82,7 +82,10 @@ def png(history: History, width: int = 900, dark: bool = False) -> bytes:
     sources = {"batches": columns(history, rows, catalogue.plans(history)), "marks": marks(history, rows)}
     sheet = _Sheet(width, DARK if dark else LIGHT, _x_range(sources))
     heads = [sheet.head(chart, sources["batches"]) for chart in charts]
-    tall = sum(len(head) * LINE_HEIGHT + theme.TOP + theme.FRAME_HEIGHT + GAP for head in heads)
+    tall = sum(
+        len(head) * LINE_HEIGHT + chart.figure.min_border_top + theme.FRAME_HEIGHT + GAP
+        for chart, head in zip(charts, heads, strict=True)
+    )
     sheet.start(MARGIN + tall + theme.AXIS_HEIGHT + 6)
     for chart, head in zip(charts, heads, strict=True):
         sheet.chart(chart.figure, head, sources)
@@ -153,7 +156,7 @@ class _Sheet:
             for series, text, x in line:
                 self._word(series, text, x)
             self.top += LINE_HEIGHT
-        self.top += theme.TOP
+        self.top += figure.min_border_top
         y = y_range(figure, sources)
         ticks = _y_ticks(*y)
         frame = Frame((self.inner, theme.FRAME_HEIGHT), self.look.surface, self.x, y)
@@ -211,7 +214,7 @@ class _Sheet:
             *(source[name] for name in ("x", "label", "align", "offset", "color")), strict=True
         ):
             at = theme.LEFT + (x - low) / (high - low) * self.inner + offset
-            self._text(at, self.top, text, "ra" if align == "right" else "la", color=color)
+            self._text(at, self.top - 2, text, "rd" if align == "right" else "ld", color=color)
 
     def _text(self, x: float, y: float, text: str, anchor: str, *, size: int = TICK_SIZE, color: str = "") -> None:
         self.pen.text((x, y), _plain(text), fill=color or self.look.quiet, font=_font(size), anchor=anchor)

@@ -43,14 +43,14 @@ class Rows:
         """Take the rows at ``index`` (increasing) of an immutable snapshot of columns."""
         self.batches = batches
         self.index = index
-        self.run = batches.runIndex[index]
         self.count = np.asarray(batches.count)[index]
-        self.start = self.numbers("timestamp")
-        last = np.where(self.count > 1, self.high("timestamp"), self.start)
-        self.time = (self.start + last) / 2
-        self.end = last + np.fmax(np.nan_to_num(self.numbers("batchDuration")), 0.0)
-        self.left, self.right = _bars(self.start, self.end, self.run)
-        self.line = _lines(self.start, self.end, self.run)
+        start = batches.numbers("timestamp")
+        last = np.where(batches.count > 1, batches.maximum("timestamp"), start)
+        end = last + np.fmax(np.nan_to_num(batches.numbers("batchDuration")), 0.0)
+        line = _lines(start, end, batches.runIndex)
+        self.start, self.end, self.line = start[index], end[index], line[index]
+        self.time = (self.start + last[index]) / 2
+        self.left, self.right = self.start, _rights(self.start, self.end, self.line, skipped=np.diff(index) > 1)
 
     @classmethod
     def none(cls) -> Rows:
@@ -81,25 +81,22 @@ class Rows:
         return np.asarray(first[self.index], dtype=bool)
 
 
-def _bars(start: Floats, end: Floats, run: NDArray[np.integer]) -> tuple[Floats, Floats]:
-    """Place a bar for each row from its start: as wide as the pace allows, never into the next.
+def _rights(start: Floats, end: Floats, line: Index, skipped: NDArray[np.bool_]) -> Floats:
+    """Return where the bar of each row ends: as wide as the pace allows, never into the next.
 
     A bar takes most of the time until the next start, but not more than the usual pace, so that a bar before
     hours of silence is no wider than its neighbours. Batches that are longer than that fill their own time.
+    Where rows were ``skipped`` after a row, its bar stands for them, too, and reaches the next one.
     """
     if not len(start):
-        return start, end
-    gap = np.full(len(start), np.nan)
-    gap[:-1] = np.where(run[1:] == run[:-1], start[1:] - start[:-1], np.nan)
-    pace = _usual(gap)
-    pace = np.fmin(pace, np.maximum(LONGEST_BAR_MS, LONGEST_BAR * (end - start)))
-    right = np.fmax(end, start + FILL * np.nan_to_num(pace))
-    limit = np.full(len(start), np.inf)
-    limit[:-1] = start[1:]
-    later = start[:-1] + FILL * (start[1:] - start[:-1])
-    right[:-1] = np.where(end[:-1] < later, np.minimum(right[:-1], later), right[:-1])
-    right = np.maximum(np.fmin(right, limit), start)
-    return start, right
+        return end
+    following = np.append(start[1:], np.inf)
+    joined_on = np.append(line[1:] == line[:-1], False)
+    gap = np.where(joined_on, following - start, np.nan)
+    pace = np.fmin(_usual(gap), np.maximum(LONGEST_BAR_MS, LONGEST_BAR * (end - start)))
+    right = np.fmax(end, np.fmin(start + FILL * np.nan_to_num(pace), start + FILL * (following - start)))
+    right = np.where(joined_on & np.append(skipped, False), following, right)
+    return np.asarray(np.maximum(np.fmin(right, following), start), dtype=np.float64)
 
 
 def _usual(gap: Floats) -> Floats:
@@ -112,7 +109,7 @@ def _usual(gap: Floats) -> Floats:
     return np.asarray(window[np.maximum(have - 1, 0) // 2, np.arange(len(gap))], dtype=np.float64)
 
 
-def _lines(start: Floats, end: Floats, run: NDArray[np.integer]) -> NDArray[np.intp]:
+def _lines(start: Floats, end: Floats, run: Index) -> Index:
     """Number the stretches in which lines may join neighbours."""
     broken = np.zeros(len(start), dtype=bool)
     if len(start) > 1:

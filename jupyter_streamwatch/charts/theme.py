@@ -16,6 +16,9 @@ PROCESSED = "#3B6FC9"
 QUIET = "#8C8C8C"  # totals, limits, marks: what gives scale to the rest
 ALARM = "#D93A3A"  # failures and dropped rows alone
 
+# A limit crosses bars and empty space on either theme: dark dashes with light between them are seen on all.
+LIMIT_DARK, LIMIT_LIGHT = "#1f1f1f", "#f4f4f4"
+
 # Parts of a batch from the bottom up: the sink's and operators' own work is calm, Spark's bookkeeping stands out.
 ADD_BATCH = "#6C8EBF"
 OFFSETS = "#D9730D"
@@ -32,7 +35,8 @@ LINES = (PROCESSED, INPUT, PLANNING, GET_BATCH, COMMIT, WAL_COMMIT)
 
 FRAME_HEIGHT = 118  # px of the plotting area of a chart
 AXIS_HEIGHT = 22  # px of the time axis below it
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 8, 8  # px around the plotting area; LEFT keeps all charts aligned
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 6, 8  # px around the plotting area; LEFT keeps all charts aligned
+WORDS_HEIGHT = 14  # px above the plotting area for the words of marks, instead of TOP
 FONT_SIZE = 11  # px of the words on a chart
 
 
