@@ -60,7 +60,7 @@ def diagnose(
         ValueError: When the records are of several queries, or are no progress records.
     """
     stated = None if trigger is None else Trigger.parse(trigger)
-    history = records if isinstance(records, History) else _history(records)
+    history = records if isinstance(records, History) else history_of(records)
     window = Window(history, thresholds or _DEFAULT, trigger=stated, now=now, others=others)
     measured = load(window)
     name, reason = verdict(window, measured)
@@ -89,7 +89,8 @@ def _first(window: Window, measured: Load) -> list[Hint]:
     return found
 
 
-def _history(records: Iterable[Any]) -> History:
+def history_of(records: Iterable[Any]) -> History:
+    """Make a history of one query's progress records; ValueError when they are of several."""
     if isinstance(records, (str, bytes, Mapping)) and not isinstance(records, Progress):
         records = [records]
     parsed = [parse(one) for one in ([records] if isinstance(records, Progress) else records)]

@@ -96,10 +96,10 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
 def _busy(window: Window, load: Load) -> Verdict:
     t = window.t
     if load.trend == "grows":
-        return "falling-behind", f"{_backlog(load)} and grows by {rate(load.change)}."
+        return "falling-behind", f"{_backlog(load)}, growing by {rate(load.change)}."
     if load.trend == "shrinks":
-        left = f", about {duration(load.remaining)} to go" if load.remaining else ""
-        return "catching-up", f"{_backlog(load)} and shrinks by {rate(-(load.change or 0.0))}{left}."
+        left = f": about {duration(load.remaining)} to go" if load.remaining else ""
+        return "catching-up", f"{_backlog(load)}, shrinking by {rate(-(load.change or 0.0))}{left}."
     if window.once:
         return "running", "The query works through what was there when it started, then ends."
     if load.judged < t.min_batches or load.typical is None:
