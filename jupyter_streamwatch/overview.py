@@ -267,6 +267,8 @@ def _rank(made: tuple[History, Diagnosis, Line]) -> tuple[bool, int, int, float]
 
 def plain(value: Any) -> Any:
     """Make data JSON-ready: tuples become lists, and every text is redacted."""
+    if value is None or isinstance(value, (int, float)):
+        return value
     if isinstance(value, str):
         return _redacted(value)
     if isinstance(value, Mapping):

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.report.content import Content, Query
 
 ROWS = 100  # batches of a query; a Markdown table is read by people, the JSON report has all
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$>-])")
+_SPECIAL = re.compile(r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[#>+=-]|(?<=^\d)[.)]")
+_LINK = re.compile(r"(?i)(https?|ftp|mailto)(:)|(?<!\w)(www)(\.)")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _OVERVIEW = ("State", "Query", "Input", "Processed", "Batch", "Batch time", "Watermark", "Backlog")
 
 
@@ -46,7 +48,9 @@ def write(content: Content) -> str:
 def escape(text: str) -> str:
     """Escape a text from outside: one line, nothing in it is markup, a link, a table's bar or an HTML tag."""
     one = clean(text).replace("&", "&amp;").replace("<", "&lt;")
-    return _SPECIAL.sub(r"\\\1", one).replace("://", ":\u200b//").replace("@", "@\u200b")
+    one = _SPECIAL.sub(lambda found: f"\\{found[0]}", one)
+    one = _LINK.sub(lambda found: f"{found[1] or found[3]}&#{ord(found[2] or found[4])};", one)
+    return _MENTION.sub("@<!-- -->", one)  # GitHub would call a person of that name
 
 
 def _overview(line: dict[str, Any]) -> list[str]:
@@ -94,8 +98,9 @@ def _hint(hint: dict[str, Any]) -> str:
     parts = [f"{words.glyph(hint['severity'])} **{escape(hint['title'])}** ({rule})"]
     parts.extend(f"- {escape(words.evidence(one))}" for one in hint["evidence"])
     parts = ["\n".join([parts[0], "", *parts[1:]])] if len(parts) > 1 else parts
-    sentences = [hint["cause"], hint["fix"], words.effect(hint)]
-    parts.append(" ".join(escape(sentence) for sentence in sentences if sentence))
+    effect = words.effect(hint)
+    sentences = [hint["cause"], hint["fix"], f"Effect: {effect}" if effect else None]
+    parts.extend(escape(sentence) for sentence in sentences if sentence)
     if hint["code_fix"]:
         parts.append(_fenced(hint["code_fix"], "python"))
     if hint["link"]:

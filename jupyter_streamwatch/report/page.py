@@ -165,6 +165,7 @@ def _query(query: Query, at: int, most: int) -> Html:
 def _hint(hint: dict[str, Any]) -> Html:
     evidence = [el("li", words.evidence(one)) for one in hint["evidence"]]
     link = hint["link"] if str(hint["link"] or "").startswith(_LINKS) else None
+    manual = el("a", "Spark's documentation", href=link, rel="noreferrer") if link else None
     effect = words.effect(hint)
     return el(
         "section",
@@ -173,14 +174,9 @@ def _hint(hint: dict[str, Any]) -> Html:
         el("p", hint["cause"]) if hint["cause"] else None,
         el("p", hint["fix"]) if hint["fix"] else None,
         el("pre", hint["code_fix"]) if hint["code_fix"] else None,
-        el("p", effect) if effect else None,
-        el(
-            "p",
-            el("code", hint["code"]),
-            el("a", link, href=link, rel="noreferrer") if link else None,
-            class_="swr-weak",
-        ),
-        class_="swr-hint",
+        el("p", f"Effect: {effect}") if effect else None,
+        el("p", el("code", hint["code"]), manual, class_="swr-weak"),
+        class_="swr-hint swr-under" if hint["under"] else "swr-hint",
         data_level=hint["severity"],
     )
 
@@ -259,8 +255,8 @@ def _batches(history: History, most: int) -> Html | None:
             for column in made.columns
         )
         rows.append(el("tr", *cells, class_=f"swr-{made.kinds[row]}" if made.kinds[row] == "no-data" else None))
-    count = f"{exact(made.rows)} newest first"
-    count += f"; {exact(made.left_out)} earlier ones are not listed" if made.left_out else ""
+    count = f"{exact(made.rows)}, newest first"
+    count = f"the last {count}; {exact(made.left_out)} earlier ones are not listed" if made.left_out else count
     return el(
         "details",
         el("summary", "Batches", el("span", f" {count}", class_="swr-weak")),

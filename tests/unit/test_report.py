@@ -31,6 +31,13 @@ HOSTILE = [
 SECRET = "geheim123"
 
 
+@pytest.fixture(autouse=True)
+def few_pictures(monkeypatch):
+    """Draw the charts of two queries a report at most: drawing has tests of its own."""
+    monkeypatch.setattr(page, "PICTURES", 2)
+    monkeypatch.setattr(html, "VIEWS", 2)
+
+
 class Page(HTMLParser):
     """The elements, attributes and text of a document."""
 
@@ -73,8 +80,8 @@ def two_runs():
     return queried
 
 
-def hostile(text):
-    queried = history(2, name=text, sink={"description": text}, sources=[{"description": text}])
+def hostile(text, id=ID):
+    queried = history(2, id=id, name=text, sink={"description": text}, sources=[{"description": text}])
     queried.set_facts(
         Facts(sink=text, checkpoint=text, sources=(text,), outputMode=text, stateful=(text,), why={"watermarks": text})
     )
@@ -97,7 +104,7 @@ def test_a_report_has_the_words_and_numbers_of_the_line(tmp_path, suffix):
         assert said["overview"]["rates"]["input"] == line.rates.input
         return
     said = Page(text).text if suffix == "html" else text.replace("\\", "")
-    for word in (line.state.label, line.name, line.rates.processed, line.batch.duration, line.backlog.text, "run"):
+    for word in (line.state.label, line.name, line.rates.processed, line.batch.duration, line.backlog.text, "Batches"):
         assert word in said
     assert shown.html.startswith("<div><p>Report written to ")
 
@@ -125,23 +132,24 @@ def test_an_empty_report_says_so(tmp_path, suffix):
     assert "No streaming query yet" in text or json.loads(text)["queries"] == {}
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_only_text_in_html(tmp_path, monkeypatch, text):
+def test_hostile_text_is_only_text_in_html(tmp_path, monkeypatch):
     """Names, messages, paths and hints from outside make no element, no attribute and no script."""
-    bad = hint(title=text, cause=text, fix=text, code_fix=text, link="javascript:alert(1)")
-    plain = _written(tmp_path, monkeypatch, "plain", hint(code_fix="x"))
-    made = _written(tmp_path, monkeypatch, text, bad)
+    plain = _written(tmp_path, monkeypatch, ["plain"])
+    made = _written(tmp_path, monkeypatch, HOSTILE)
     assert set(made.tags) <= set(plain.tags)
     assert {name for name, _ in made.attributes} <= {name for name, _ in plain.attributes}
     assert not any("javascript:" in value for name, value in made.attributes if name in {"href", "src"})
     assert len(made.scripts) == len(plain.scripts)
-    assert " ".join(text.split()) in " ".join(made.text.split())
+    said = " ".join(made.text.split())
+    for text in HOSTILE:
+        assert said.count(" ".join(text.split())) >= 8
 
 
-def _written(tmp_path, monkeypatch, text, *hints):
+def _written(tmp_path, monkeypatch, texts):
+    hints = [hint(title=text, cause=text, fix=text, code_fix=text, link="javascript:alert(1)") for text in texts]
     judged(monkeypatch, *hints)
-    recording = Recording([hostile(text)], environment={"app": text})
-    report.write(tmp_path / "r.html", recording)
+    queries = [hostile(text, id=f"{at:08d}") for at, text in enumerate(texts)]
+    report.write(tmp_path / "r.html", Recording(queries, environment=dict(enumerate(texts))))
     return Page((tmp_path / "r.html").read_text(encoding="utf-8"))
 
 
@@ -153,7 +161,23 @@ def test_hostile_text_is_only_text_in_markdown(tmp_path, monkeypatch, text):
     judged(monkeypatch, hint(title=text, cause=text, fix=text, code_fix=text))
     report.write(tmp_path / "r.md", Recording([hostile(text)], environment={"app": text}))
     rendered = Page(render((tmp_path / "r.md").read_text(encoding="utf-8")))
-    structure = {"h1", "h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "pre", "code"}
+    structure = {
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "strong",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "ul",
+        "li",
+        "pre",
+        "code",
+    }
     assert set(rendered.tags) <= structure
     assert not [value for name, value in rendered.attributes if name not in {"style", "class"}]
     assert rendered.tags.count("h1") == 1
@@ -215,11 +239,9 @@ def test_the_table_of_a_long_run_counts_what_was_thinned():
     assert made.left_out == 0
 
 
-def test_many_queries_make_a_report_that_still_opens(tmp_path, monkeypatch):
+def test_many_queries_make_a_report_that_still_opens(tmp_path):
     """A hundred queries share one number of rows; each keeps its line."""
-    monkeypatch.setattr(page, "PICTURES", 0)
-    monkeypatch.setattr(html, "VIEWS", 1)
-    report.write(tmp_path / "r.html", [history(300, id=f"{at:08d}", name=f"query_{at}") for at in range(100)])
+    report.write(tmp_path / "r.html", [history(150, id=f"{at:08d}", name=f"query_{at}") for at in range(100)])
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert len(text) < 8_000_000
     assert all(f'href="#query-{at}"' in text for at in range(100))
