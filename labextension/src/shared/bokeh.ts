@@ -18,13 +18,14 @@ export interface BokehView {
     id: string;
     x_range: BokehRange;
     y_range: BokehRange;
-    document: { get_model_by_name(name: string): unknown } | null;
+    below: { visible: boolean; ticker: { desired_num_ticks: number } }[];
+    height: number;
+    min_border_bottom: number;
     toolbar?: { tools: { type: string; active?: boolean; visible?: boolean }[] };
   };
   frame?: { bbox: { left: number; top: number; width: number; height: number }; x_scale: BokehScale };
   request_paint?: () => void;
   update_dataranges?: () => void;
-  remove(): void;
 }
 
 interface BokehScale {
@@ -32,13 +33,21 @@ interface BokehScale {
   invert(pixel: number): number;
 }
 
+export interface BokehDocument {
+  roots(): { id: string }[];
+  get_model_by_name(name: string): unknown;
+}
+
+export interface BokehViews {
+  get_by_id(id: string): BokehView | null;
+  clear(): void;
+}
+
 export interface Bokeh {
   version: string;
+  require(module: "document"): { Document: { from_json(json: unknown): BokehDocument } };
   embed: {
-    embed_items(
-      docs: Record<string, unknown>,
-      items: { docid: string; roots: Record<string, HTMLElement>; root_ids: string[] }[],
-    ): Promise<{ get_by_id(id: string): BokehView | null; roots: BokehView[] }[]>;
+    add_document_standalone(document: BokehDocument, element: HTMLElement, roots: HTMLElement[]): Promise<BokehViews>;
   };
 }
 
@@ -49,7 +58,7 @@ type Shelf = Map<string, Promise<Bokeh>>;
 /** BokehJS of one version, shared by every dashboard of the page that carries the same version. */
 export function loadBokeh(version: string, gzipped: () => BufferSource | null): Promise<Bokeh> {
   const page = globalThis as unknown as Record<symbol, Shelf | undefined>;
-  const shelf = (page[SHELF] ??= new Map());
+  const shelf = (page[SHELF] ??= new Map<string, Promise<Bokeh>>());
   const known = shelf.get(version);
   if (known) return known;
   const loading = evaluate(gzipped);
@@ -69,8 +78,8 @@ async function evaluate(gzipped: () => BufferSource | null): Promise<Bokeh> {
   const parts = ["const page = {};\n(function () {\n", text, "\n}).call(page);\nexport default page.Bokeh;\n"];
   const url = URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
   try {
-    const module = (await import(/* webpackIgnore: true */ url)) as { default: Bokeh };
-    return module.default;
+    const { default: bokeh } = (await import(url)) as { default: Bokeh };
+    return bokeh;
   } finally {
     URL.revokeObjectURL(url);
   }

@@ -1,6 +1,6 @@
 // The charts of one query: one Bokeh document, one root a chart, headers in HTML that are title, legend and values.
 
-import type { Bokeh, BokehRange, BokehSource, BokehView } from "./bokeh.ts";
+import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehViews } from "./bokeh.ts";
 import { h, setAttribute, setText } from "./dom.ts";
 import { exact, shifted, write } from "./format.ts";
 import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data } from "./protocol.ts";
@@ -15,6 +15,13 @@ interface Panel {
   values: HTMLElement[];
   view: BokehView | null;
 }
+
+/** What a time axis adds to the height of a figure (charts/theme.py). */
+const AXIS_HEIGHT = 22;
+/** Room for one label of the time axis with its seconds, in pixels. */
+const LABEL_WIDTH = 88;
+/** A legend of more series needs a line of its own: such a chart is as wide as the dashboard. */
+const NARROW_SERIES = 5;
 
 export interface ChartsActions {
   /** The pointer is over this row; null when it left. */
@@ -34,9 +41,18 @@ export class Charts {
   private times: number[] = [];
   private set: ChartSet | null = null;
   private views: BokehView[] = [];
+  private drawn: { document: BokehDocument; views: BokehViews } | null = null;
   private turn = 0;
 
+  private width = 0;
+  private readonly sizes = new ResizeObserver(() => {
+    if (this.element.clientWidth === this.width) return;
+    this.width = this.element.clientWidth;
+    this.placeAxes();
+  });
+
   constructor(private readonly actions: ChartsActions) {
+    this.sizes.observe(this.element);
     this.element.addEventListener("pointerleave", () => actions.point(null));
   }
 
@@ -60,17 +76,19 @@ export class Charts {
     const set = this.set;
     if (!set || this.ready || !this.element.isConnected) return;
     const turn = ++this.turn;
-    const roots = Object.fromEntries(this.panels.map((panel) => [panel.root.root_id, panel.place]));
-    const items = [{ docid: set.docid, roots, root_ids: this.panels.map((panel) => panel.root.root_id) }];
     // Bokeh takes the JSON over: a copy of its own for each view.
-    const [manager] = await bokeh.embed.embed_items(structuredClone(set.docs_json), items);
-    if (!manager) return;
+    const drawing = bokeh.require("document").Document.from_json(structuredClone(set.docs_json[set.docid]));
+    this.give(drawing, this.data); // before the first paint, or ranges start without rows
+    const places = new Map(this.panels.map((panel) => [panel.root.root_id, panel.place]));
+    const elements = drawing.roots().map((root) => places.get(root.id) ?? this.element);
+    const views = await bokeh.embed.add_document_standalone(drawing, this.element, elements);
     if (turn !== this.turn) {
-      for (const view of manager.roots) view.remove();
+      views.clear();
       return;
     }
-    this.views = manager.roots;
-    for (const panel of this.panels) panel.view = manager.get_by_id(panel.root.root_id);
+    this.drawn = { document: drawing, views };
+    for (const panel of this.panels) panel.view = views.get_by_id(panel.root.root_id);
+    this.views = this.panels.map((panel) => panel.view).filter((view) => view !== null);
     this.prepare();
     this.fill(this.data);
   }
@@ -78,13 +96,10 @@ export class Charts {
   /** Gives the sources their rows; times are shown in the reader's zone. */
   fill(data: Data): void {
     this.data = data;
-    const columns = this.set?.timeColumns ?? {};
     this.times = (data.batches.timestamp ?? []).map((at) => shifted(at) ?? NaN);
-    for (const name of ["batches", "marks"] as const) {
-      const source = this.model(name);
-      if (source) source.data = forBokeh(data[name], columns[name] ?? []);
-    }
-    if (this.ready) this.painted += 1;
+    if (!this.drawn) return;
+    this.give(this.drawn.document, data);
+    this.painted += 1;
   }
 
   /** Writes the values of a row into the headers, and draws the cursor there. */
@@ -143,7 +158,8 @@ export class Charts {
 
   close(): void {
     this.turn += 1;
-    for (const view of this.views) view.remove();
+    this.drawn?.views.clear();
+    this.drawn = null;
     this.views = [];
     this.panels = [];
     this.set = null;
@@ -163,7 +179,8 @@ export class Charts {
       const label = h("bdi", "sw-series-label", series.label);
       legend.append(h("span", "sw-series", mark, label, value));
     }
-    const unit = root.unit ? [h("span", "sw-unit", root.unit)] : [];
+    const said = root.title.toLowerCase().includes(root.unit.split("/")[0] ?? "");
+    const unit = said ? [] : [h("span", "sw-unit", root.unit)];
     const header = h("header", "", title, ...unit, legend);
     const cursor = h("div", "sw-cursor");
     cursor.hidden = true;
@@ -171,7 +188,8 @@ export class Charts {
     place.style.minHeight = `${root.height}px`;
     place.setAttribute("role", "img");
     place.setAttribute("aria-label", root.title);
-    const element = h("figure", "sw-chart", header, h("div", "sw-plot", place, cursor));
+    const wide = root.series.length > NARROW_SERIES ? " sw-wide" : "";
+    const element = h("figure", `sw-chart${wide}`, header, h("div", "sw-plot", place, cursor));
     element.dataset.chart = root.name;
     const panel: Panel = { root, element, place, cursor, values, view: null };
     this.listen(panel);
@@ -212,9 +230,33 @@ export class Charts {
         if (tool.type === "CrosshairTool" || tool.type === "HoverTool") tool.active = false;
       }
     }
+    this.placeAxes();
     for (const range of this.ranges()) {
       range.change.connect(() => this.setFollowing(!this.ranges().some((one) => one.have_updated_interactively)));
     }
+  }
+
+  /** The time axis stands once at the bottom of each column; Python shows it on the last chart alone. */
+  private placeAxes(): void {
+    const boxes = this.panels.map(({ element }) => element.getBoundingClientRect());
+    const isAbove = (one: DOMRect, other: DOMRect) => other.top > one.top && other.left < one.right && other.right > one.left;
+    this.panels.forEach((panel, at) => {
+      const box = boxes[at];
+      const shown = !box || !boxes.some((other) => isAbove(box, other));
+      this.placeAxis(panel, shown, at === this.panels.length - 1);
+    });
+  }
+
+  private placeAxis({ view, root, place }: Panel, shown: boolean, made: boolean): void {
+    const height = root.height + (Number(shown) - Number(made)) * AXIS_HEIGHT;
+    place.style.minHeight = `${height}px`;
+    const axis = view?.model.below[0];
+    if (!view || !axis) return;
+    axis.ticker.desired_num_ticks = Math.max(Math.floor(place.clientWidth / LABEL_WIDTH), 2);
+    if (axis.visible === shown) return;
+    axis.visible = shown;
+    view.model.min_border_bottom += (shown ? 1 : -1) * AXIS_HEIGHT;
+    view.model.height = height;
   }
 
   private setFollowing(following: boolean): void {
@@ -227,8 +269,11 @@ export class Charts {
     return [...new Set(this.views.flatMap((view) => [view.model.x_range, view.model.y_range]))];
   }
 
-  private model(name: string): BokehSource | null {
-    return (this.views[0]?.model.document?.get_model_by_name(name) ?? null) as BokehSource | null;
+  private give(drawing: BokehDocument, data: Data): void {
+    for (const name of ["batches", "marks"] as const) {
+      const source = drawing.get_model_by_name(name) as BokehSource | null;
+      if (source) source.data = forBokeh(data[name], this.set?.timeColumns[name] ?? []);
+    }
   }
 }
 

@@ -123,7 +123,7 @@ export class Dashboard {
     this.announcer.setAttribute("role", "status");
     this.announcer.setAttribute("aria-live", "polite");
     this.barName.dir = "auto";
-    this.bar.append(this.barName, this.barBatch, this.barZone, this.live);
+    this.bar.append(this.barName, this.barBatch, this.live, this.barZone);
     element.append(this.status, this.empty, this.overview.element, this.hints.element, this.bar);
     element.append(this.charts.element, this.numbers.element, this.facts.element, this.announcer);
     element.addEventListener("keydown", (event) => {

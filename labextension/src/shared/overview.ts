@@ -45,7 +45,8 @@ export class Overview {
     const folds = lines.some((line) => !line.ended);
     place(this.active, this.rowsOf(lines.filter((line) => !line.ended || !folds)));
     place(this.ended, this.rowsOf(lines.filter((line) => line.ended && folds)));
-    for (const line of lines) this.rows.get(line.id)?.update(line, line.id === selected);
+    const alone = lines.length === 1;
+    for (const line of lines) this.rows.get(line.id)?.update(line, line.id === selected, alone);
     setShown(this.element, lines.length > 0);
     this.paintFold();
     this.paintFocus();
@@ -146,9 +147,9 @@ class Row {
     this.element.addEventListener("click", (event) => { if (!(event.target instanceof Element && event.target.closest("button"))) actions.select(id); });
   }
 
-  update(line: Line, selected: boolean): void {
+  update(line: Line, selected: boolean, alone: boolean): void {
     setAttribute(this.element, "aria-selected", String(selected));
-    const now = JSON.stringify(line);
+    const now = JSON.stringify([line, alone]);
     if (now === this.painted) return;
     this.painted = now;
     setAttribute(this.element, "data-id", line.id);
@@ -159,19 +160,19 @@ class Row {
     this.texts(line);
     this.paintBar(line);
     this.spark.replaceChildren(...sparkline(line.rates.spark));
-    this.paintBelow(line);
+    this.paintBelow(line, alone);
   }
 
   private texts(line: Line): void {
     setText(this.state, line.state.label);
     setText(this.name, line.name);
-    setText(this.input, line.rates.input);
-    setText(this.processed, line.rates.processed);
-    setText(this.batch, line.batch.id);
-    setText(this.time, line.batch.duration);
+    setValue(this.input, line.rates.input);
+    setValue(this.processed, line.rates.processed);
+    setValue(this.batch, line.batch.id);
+    setValue(this.time, line.batch.duration);
     setText(this.of, line.batch.of ? ` of ${line.batch.of}` : "");
-    setText(this.watermark, line.watermark.text);
-    setText(this.backlog, line.backlog.text);
+    setValue(this.watermark, line.watermark.text);
+    setValue(this.backlog, line.backlog.text);
     setText(this.trend, line.backlog.trend ? `, ${line.backlog.trend}` : "");
     this.tip("state", line.state.reason);
     this.tip("name", line.fullName);
@@ -195,9 +196,11 @@ class Row {
     this.bar.style.setProperty("--sw-tick", String(TICK));
   }
 
-  private paintBelow(line: Line): void {
+  private paintBelow(line: Line, alone: boolean): void {
     const { note, running } = line;
-    setShown(this.note, note !== null);
+    // Below a single line stands its first hint, in the same words: once is enough.
+    const said = alone && note !== null && line.hints[0]?.code === note.code;
+    setShown(this.note, note !== null && !said);
     setText(this.noteText, note ? local(note.text, note.at ?? null) : "");
     setAttribute(this.note, "data-level", note?.level ?? null);
     setShown(this.why, note !== null && (line.hints.length > 0 || Boolean(line.details)));
@@ -206,6 +209,12 @@ class Row {
     setShown(this.progress, running?.fraction !== null && running !== null);
     this.progress.style.setProperty("--sw-done", String(running?.fraction ?? 0));
   }
+}
+
+/** A number; what is not one steps back. */
+function setValue(element: Element, text: string): void {
+  setText(element, text);
+  element.classList.toggle("sw-unknown", !/\d/.test(text));
 }
 
 /** A text with a time in UTC, in the reader's zone where it is a time of day. */
