@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import re
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import overview
@@ -20,8 +20,6 @@ from jupyter_streamwatch.report import page
 from jupyter_streamwatch.report.elements import Html, el
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
     from jupyter_streamwatch.report.content import Content
 
 VIEWS = 30  # queries whose charts can be looked at; all have their line, facts and batches
@@ -39,7 +37,7 @@ addEventListener("beforeprint", () => {
 });
 """
 
-_PACKAGE = "jupyter_streamwatch"
+_PACKAGE = Path(__file__).parent.parent
 _NO_SCRIPT = "This report was made without the interactive charts: the front end of the package is not built."
 
 
@@ -58,7 +56,7 @@ def write(content: Content) -> str:
         el("meta", name="color-scheme", content="light dark"),
         el("meta", name="generator", content="jupyter-streamwatch"),
         el("title", clean(title)),
-        _style(_text(resources.files(_PACKAGE) / "report" / "page.css") or ""),
+        _style(_text(_PACKAGE / "report" / "page.css") or ""),
     ]
     styles = _text(_static("widget.css")) if interactive else None
     if styles:
@@ -73,7 +71,9 @@ def _interactive(content: Content) -> list[Any] | None:
     report = _text(_static("report.js"))
     if report is None or not content.queries:
         return None
-    bokeh = _text(resources.files("bokeh") / "server" / "static" / "js" / "bokeh.min.js")
+    import bokeh as installed
+
+    bokeh = _text(Path(installed.__file__).parent / "server" / "static" / "js" / "bokeh.min.js")
     return None if bokeh is None else [_snapshot(content), bokeh, report, _SWITCH]
 
 
@@ -131,11 +131,11 @@ def _data(snapshot: dict[str, Any]) -> Html:
     return Html(f'<script type="application/json" id="streamwatch-data">{text}</script>')
 
 
-def _static(file: str) -> Traversable:
-    return resources.files(_PACKAGE) / "static" / file
+def _static(file: str) -> Path:
+    return _PACKAGE / "static" / file
 
 
-def _text(file: Traversable) -> str | None:
+def _text(file: Path) -> str | None:
     try:
         return file.read_text(encoding="utf-8")
     except OSError:

@@ -81,7 +81,7 @@ class Static:
         from IPython.display import display
 
         for bundle in self.bundles():
-            display(bundle, raw=True)  # type: ignore[no-untyped-call]
+            display(bundle, raw=True)
 
     def __repr__(self) -> str:
         """Say what it holds, without making it."""
