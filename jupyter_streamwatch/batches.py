@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -47,7 +47,7 @@ BASE = (
 
 TIMES = frozenset({"timestamp", "eventTime.watermark", "eventTime.max", "eventTime.min", "eventTime.avg"})
 _OF_FIRST = [BASE.index(name) for name in ("", "batchId", "timestamp")]
-_KIND = BASE.index("kind")
+_RUN, _KIND = BASE.index(""), BASE.index("kind")
 _ORDER = ("batchId", "runId", "kind", "timestamp", "batchDuration", "numInputRows", "inputRowsPerSecond",
           "processedRowsPerSecond", "durationMs.", "eventTime.", "state.", "backlog", "sink.", "count", "state[",
           "source[", "tasks.")  # fmt: skip
@@ -175,6 +175,15 @@ class Batches(Mapping[str, NDArray[Any]]):
     def runIndex(self) -> NDArray[np.intp]:
         """The place of each row's run in the history's ``runs``."""
         return self._once("runIndex", "", lambda: self._runs[1][self._column("", "mean").astype(np.intp)])
+
+    def parts(self) -> tuple[dict[str, Floats], Bins, dict[str, int]]:
+        """What a recording saves: the full rows by column, the bins, and the columns of the bins' arrays."""
+        places = {name: at for name, at in list(self._index.items()) if at < self._width}
+        columns = {name: self.numbers(name)[self.thinned :] for name in places}
+        columns[""] = self.runIndex[self.thinned :].astype(float)
+        first = self._bins.total.copy()
+        first[:, _RUN] = self.runIndex[: self.thinned]
+        return columns, replace(self._bins, total=first), places
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The column as the class describes it; KeyError when there is none."""

@@ -118,6 +118,17 @@ class Table:
             (run_ids, run_places),
         )
 
+    def restore(self, rows: Mapping[str, Floats], bins: Bins) -> None:
+        """Take the full rows, oldest first, and the bins of a saved history into this empty table."""
+        places = {at: values for name, values in rows.items() if (at := self.column(name)) is not None}
+        self.rows = len(next(iter(places.values()), ()))
+        for start in range(0, self.rows, CHUNK):
+            chunk = _Chunk(_unknown(CHUNK, len(self.index)), min(CHUNK, self.rows - start))
+            for at, values in places.items():
+                chunk.data[: chunk.used, at] = values[start : start + CHUNK]
+            self.chunks.append(chunk)
+        self.bins = bins
+
     def _insert(self, row: list[float]) -> None:
         at = len(self.chunks) - 1
         while at > 0 and not self.chunks[at].data[0, TIMESTAMP] <= row[TIMESTAMP]:

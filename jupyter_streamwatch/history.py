@@ -19,12 +19,13 @@ from jupyter_streamwatch.trigger import Trigger
 from jupyter_streamwatch.values import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
-    from jupyter_streamwatch.batches import Batches
+    from jupyter_streamwatch.batches import Batches, Bins
+    from jupyter_streamwatch.snapshot import Snapshot
 
-__all__ = ["Facts", "History", "Run", "RunningBatch", "Snapshot", "Status"]
+__all__ = ["Facts", "History", "Run", "RunningBatch", "Status"]
 
 RECENT = 200
 """Progress records kept whole, for the details that columns do not hold (offsets, descriptions, custom metrics)."""
@@ -131,11 +132,42 @@ class History:
             if taken:
                 if log is self._runs[-1]:
                     self.name = p.name or self.name
-                self._recent.append(p)
-                if _later(start, self._record_start):
-                    self.record, self._record_start = p, start
-                self._changed()
+                self._note(p, start)
             return taken
+
+    def remember(self, p: Progress) -> None:
+        """Take a record whose batch a restored history may have as a row already."""
+        with self._writing():
+            if not self.append(p) and p.kind != "idle":
+                start = p.start_ms
+                if _later(start, self._last_start):
+                    self.last, self._last_start = p, start
+                self._note(p, start)
+
+    def restore(
+        self, runs: Iterable[tuple[Run, list[tuple[int, int]]]], rows: Mapping[str, Any], bins: Bins, seen: int
+    ) -> None:
+        """Fill this empty history with saved runs (and their gaps), full rows by column, and bins."""
+        with self._writing():
+            for run, gaps in runs:
+                log = RunLog(len(self._runs), run, run.started)
+                log.gaps = gaps
+                self._runs.append(log)
+                self._by_id[run.runId] = log
+            self._next_run = len(self._runs)
+            self._table.restore(rows, bins)
+            self.seen = seen
+            batches = self._table.snapshot((), np.arange(self._next_run))
+            of_latest = batches.runIndex == self._next_run - 1
+            for start, duration in zip(
+                batches.numbers("timestamp")[of_latest].tolist(),
+                batches.numbers("batchDuration")[of_latest].tolist(),
+                strict=True,
+            ):
+                if self._runs[-1].began is None:
+                    self._runs[-1].began = start
+                self._runs[-1].guess.add(start, duration)
+            self._changed()
 
     def idle(self, runId: str, at: float | None) -> bool:
         """Note that Spark found nothing to do (``onQueryIdle``), ``at`` in epoch ms."""
@@ -232,6 +264,12 @@ class History:
         self.version += 1
         self._snapshot = None
 
+    def _note(self, p: Progress, start: float | None) -> None:
+        self._recent.append(p)
+        if _later(start, self._record_start):
+            self.record, self._record_start = p, start
+        self._changed()
+
     def _log(self, p: Progress, start: float | None) -> RunLog:
         if p.runId is None and self._runs:
             return self._runs[-1]
@@ -288,6 +326,8 @@ class History:
         return None if interval is None else Trigger("processingTime", interval, "inferred")
 
     def _frozen(self) -> Snapshot:
+        from jupyter_streamwatch.snapshot import Snapshot
+
         runs = tuple(log.as_seen() for log in self._runs)
         places = np.zeros(self._next_run, dtype=np.intp)  # a run that was forgotten counts to the oldest known one
         places[[log.number for log in self._runs]] = np.arange(len(self._runs))
@@ -296,54 +336,10 @@ class History:
             runs=runs,
             batches=self._table.snapshot(tuple(run.runId for run in runs), places),
             gaps=tuple(gap for log in self._runs for gap in log.gaps),
+            run_gaps=tuple(tuple(log.gaps) for log in self._runs),
             recent=tuple(self._recent),
             trigger=self._trigger(),
         )
-
-
-_PLAIN = ("id", "name", "last", "record", "idleSince", "facts", "running", "status", "version", "seen", "inserted")
-
-
-class Snapshot(History):
-    """A history as it was at one moment; changing it raises ``TypeError``."""
-
-    def __init__(self, of: History, **parts: Any) -> None:
-        """Copy what is plain of a history and take the ``parts`` that it made of the rest."""
-        for name in _PLAIN:
-            setattr(self, name, getattr(of, name))
-        self._parts = parts
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """All runs, oldest first."""
-        return self._parts["runs"]  # type: ignore[no-any-return]
-
-    @property
-    def batches(self) -> Batches:
-        """The columns, oldest batch first."""
-        return self._parts["batches"]  # type: ignore[no-any-return]
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Missing batches as (batch before, batch after)."""
-        return self._parts["gaps"]  # type: ignore[no-any-return]
-
-    @property
-    def recent(self) -> tuple[Progress, ...]:
-        """The latest records."""
-        return self._parts["recent"]  # type: ignore[no-any-return]
-
-    @property
-    def trigger(self) -> Trigger | None:
-        """What starts the batches."""
-        return self._parts["trigger"]  # type: ignore[no-any-return]
-
-    def snapshot(self) -> Snapshot:
-        """Itself."""
-        return self
-
-    def _writing(self) -> AbstractContextManager[Any]:
-        raise TypeError("A snapshot of a history cannot be changed; change the history that it was taken from.")
 
 
 def _later(start: float | None, other: float | None) -> bool:

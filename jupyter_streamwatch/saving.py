@@ -1,0 +1,102 @@
+"""A history, and the facts of its latest run, as plain data for a line of a recording, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jupyter_streamwatch import values as v
+from jupyter_streamwatch.batches import BASE, Bins
+from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.history import History
+from jupyter_streamwatch.runs import Run
+from jupyter_streamwatch.trigger import Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+_BIN_ARRAYS = ("total", "known", "low", "high")
+
+
+def dump(live: History) -> dict[str, Any]:
+    """Runs, gaps and columns of a history as plain data."""
+    history = live.snapshot()
+    rows, bins, places = history.batches.parts()
+    return {
+        "id": history.id,
+        "name": history.name,
+        "seen": history.seen,
+        "runs": [
+            {**asdict(run), "gaps": [list(gap) for gap in gaps]}
+            for run, gaps in zip(history.runs, history.run_gaps, strict=True)
+        ],
+        "rows": {name: _list(column) for name, column in rows.items() if not name or not np.isnan(column).all()},
+        "bins": {
+            "size": bins.size,
+            "count": bins.count.tolist(),
+            "columns": {
+                name: [_list(getattr(bins, array)[:, at]) for array in _BIN_ARRAYS]
+                for name, at in places.items()
+                if at < bins.total.shape[1] and bins.known[:, at].any()
+            },
+        },
+    }
+
+
+def restore(data: Mapping[str, Any]) -> History:
+    """The history that ``dump`` saved. What an older or newer recording lacks has its default."""
+    history = History(str(data["id"]), v.text(data.get("name")))
+    runs = [(_run(run), [(gap[0], gap[1]) for gap in run.get("gaps") or ()]) for run in v.mappings(data.get("runs"))]
+    rows = {name: _column(column) for name, column in v.items(data.get("rows")) if isinstance(column, list)}
+    if runs and rows:
+        history.restore(runs, rows, _bins(data.get("bins") or {}, rows), v.count(data.get("seen")) or 0)
+    return history
+
+
+def facts(data: Any) -> Facts:
+    """Facts from what ``dataclasses.asdict`` made of them; unknown keys are ignored."""
+    if isinstance(data, Facts):
+        return data
+    known = {field.name for field in fields(Facts)}
+    given = {key: _tuples(value) for key, value in v.items(data) if key in known}
+    trigger = given.get("trigger")
+    if trigger is not None:
+        keys = {field.name for field in fields(Trigger)}
+        given["trigger"] = Trigger(**{key: value for key, value in v.items(trigger) if key in keys})
+    return Facts(**given)
+
+
+def _run(data: Mapping[str, Any]) -> Run:
+    known = {field.name for field in fields(Run)}
+    return Run(**{"runId": "", **{key: value for key, value in v.items(data) if key in known}})
+
+
+def _bins(data: Mapping[str, Any], rows: dict[str, NDArray[np.float64]]) -> Bins:
+    """The bins; columns that only they have are added to the ``rows``, so that both number them alike."""
+    count = np.array(data.get("count") or [], dtype=np.int64)
+    saved = dict(v.items(data.get("columns")))
+    for name in saved:
+        rows.setdefault(name, np.full(len(rows[""]), np.nan))
+    places = {name: at for at, name in enumerate(dict.fromkeys([*BASE, *rows]))}
+    arrays = [np.full((len(count), len(places)), fill) for fill in (0.0, 0.0, np.nan, np.nan)]
+    for name, columns in saved.items():
+        for array, column in zip(arrays, columns, strict=True):
+            array[:, places[name]] = _column(column)
+    return Bins(int(data.get("size") or 1), count, *arrays)
+
+
+def _list(column: NDArray[np.float64]) -> list[float | None]:
+    return [None if not isfinite(value) else int(value) if value.is_integer() else value for value in column.tolist()]
+
+
+def _column(values: list[float | None]) -> NDArray[np.float64]:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _tuples(x: Any) -> Any:
+    return tuple(_tuples(part) for part in x) if isinstance(x, (list, tuple)) else x
