@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
 
 MAX_ROWS = 600
-PLACES = ("time", "left", "middle", "right")
+PLACES = ("time", "left", "middle", "right", "room")
 DIGITS = 6  # significant digits of what is only drawn; the raw columns keep every digit
 
 
@@ -73,7 +73,8 @@ def columns(history: History, rows: Rows, plans: Sequence[Plan] | None = None) -
             made[name] = batches[name][rows.index]
         else:
             made[name] = rows.numbers(name)
-    made |= {"time": rows.time, "left": rows.left, "middle": (rows.left + rows.right) / 2, "right": rows.right}
+    places = (rows.time, rows.left, (rows.left + rows.right) / 2, rows.right, rows.room)
+    made |= dict(zip(PLACES, places, strict=True))
     for plan in catalogue.plans(history) if plans is None else plans:
         made |= {name: _rounded(name, values) for name, values in catalogue.columns(rows, plan).items()}
     return made

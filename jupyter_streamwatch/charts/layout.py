@@ -67,8 +67,9 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         axis: Whether the time axis is shown.
         words: Whether the marks have their words; the lines alone are on every chart.
     """
-    top = theme.WORDS_HEIGHT if words else theme.TOP
-    y_range = DataRange1d(range_padding=0.08, default_span=1)
+    frame = theme.FRAME_HEIGHT + (theme.WORDS_HEIGHT if words else 0)
+    padding = theme.PADDING + (2 * theme.WORDS_HEIGHT / frame if words else 0.0)
+    y_range = DataRange1d(range_padding=padding, default_span=1)
     if not plan.negative:
         y_range.start = 0
     made = Plot(
@@ -76,7 +77,7 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         x_range=common.x_range,
         y_range=y_range,
         extra_y_ranges={SHARE: Range1d(0, 1)},
-        height=theme.FRAME_HEIGHT + top + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
+        height=frame + theme.TOP + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
         sizing_mode="stretch_width",
         toolbar_location=None,
         title=None,
@@ -85,11 +86,12 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         outline_line_color=None,
         min_border_left=theme.LEFT,
         min_border_right=theme.RIGHT,
-        min_border_top=top,
+        min_border_top=theme.TOP,
         min_border_bottom=theme.AXIS_HEIGHT if axis else theme.BOTTOM,
         html_attributes={"role": "img", "aria-label": f"{plan.title}: {plan.question}"},
     )
     made.toolbar.logo = None
+    made.add_glyph(common.batches, Scatter(x="room", y=0.5, size=0), y_range_name=SHARE)
     _axes(made, plan, axis=axis)
     _tools(made, common)
     _marks(made, common, words=words)
@@ -106,7 +108,7 @@ def _axes(made: Plot, plan: Plan, *, axis: bool) -> None:
         "major_label_text_font_size": font,
     }
     x = DatetimeAxis(visible=axis, formatter=_clock(), major_label_standoff=4, **quiet)
-    x.ticker.desired_num_ticks = 8
+    x.ticker.desired_num_ticks = 6
     x.ticker.num_minor_ticks = 0
     made.add_layout(x, "below")
     y = LinearAxis(
@@ -156,12 +158,12 @@ def _marks(made: Plot, common: Shared, *, words: bool) -> None:
     labels = LabelSet(
         source=common.marks,
         x="x",
-        y=theme.FRAME_HEIGHT + 2,
+        y=theme.FRAME_HEIGHT + theme.WORDS_HEIGHT,
         y_units="screen",
         text="label",
         x_offset="offset",
         text_align="align",
-        text_baseline="bottom",
+        text_baseline="top",
         text_color="color",
         text_font_size=f"{theme.FONT_SIZE}px",
     )
@@ -197,11 +199,12 @@ def band(made: Plot, common: Shared, series: Series) -> None:
 def bars(made: Plot, common: Shared, bottom: str | int, top: str, color: str, *, hatched: bool = False) -> None:
     """Draw a bar for each row over its time, and a needle in it that stays visible when the bar is too narrow."""
     needle = Segment(x0="middle", x1="middle", y0=bottom, y1=top, line_color=color, line_width=NEEDLE_WIDTH)
-    needle.line_alpha = 0.5 if hatched else 1.0
+    needle.line_alpha = 0.3 if hatched else 1.0
     made.add_glyph(common.batches, needle)
-    box = Quad(left="left", right="right", bottom=bottom, top=top, fill_color=color, line_color=None)
+    # The thin edge closes the seams that smoothing leaves between bars without a space.
+    box = Quad(left="left", right="right", bottom=bottom, top=top, fill_color=color, line_color=color, line_width=0.5)
     if hatched:
-        box.fill_alpha = 0.18
+        box.update(fill_alpha=0.18, line_color=None)
         box.update(hatch_pattern="/", hatch_color=color, hatch_scale=6, hatch_weight=1, hatch_alpha=0.9)
     made.add_glyph(common.batches, box)
 

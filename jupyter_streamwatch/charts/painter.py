@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Columns = Mapping[str, Any]
 
 SCALE = 3
-PADDING = 0.08  # of the y range, as the figures have it
 DASH = 4  # px of a dash, and of the space after it
 HATCH = 6  # px from one line of a hatch to the next
 
@@ -173,6 +172,11 @@ _DRAW: dict[type, Callable[[Frame, Any, Any], None]] = {
 }
 
 
+def frame_height(figure: Plot) -> int:
+    """Return the height of a figure's plotting area, in px."""
+    return int(figure.height - figure.min_border_top - figure.min_border_bottom)
+
+
 def y_range(figure: Plot, sources: Mapping[str, Columns]) -> tuple[float, float]:
     """Return the y range that the figure would choose: all its glyphs, from zero unless it is to show less."""
     found = [0.0] if figure.y_range.start == 0 else []
@@ -188,7 +192,7 @@ def y_range(figure: Plot, sources: Mapping[str, Columns]) -> tuple[float, float]
     low, high = (min(found), max(found)) if found else (0.0, 0.0)
     if high <= low:
         high = low + 1.0
-    room = (high - low) * PADDING / 2
+    room = (high - low) * figure.y_range.range_padding / 2
     return (low if figure.y_range.start == 0 else low - room), high + room
 
 

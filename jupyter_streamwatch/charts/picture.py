@@ -19,7 +19,7 @@ from jupyter_streamwatch.charts.columns import MAX_ROWS, columns
 from jupyter_streamwatch.charts.document import build
 from jupyter_streamwatch.charts.layout import COUNTS
 from jupyter_streamwatch.charts.marks import marks
-from jupyter_streamwatch.charts.painter import Frame, y_range
+from jupyter_streamwatch.charts.painter import Frame, frame_height, y_range
 from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
 
 TITLE_SIZE, TEXT_SIZE, TICK_SIZE = 14, 12, 11
-LINE_HEIGHT, GAP, MARGIN = 19, 16, 14
+LINE_HEIGHT, HEAD_GAP, GAP, MARGIN = 19, 3, 16, 14
 SWATCH, SPACE = 9, 4
 COLOURS = 128  # of the palette; smoothed edges need most of them
 MOST_COLOURS = 4096  # different ones that are counted; a picture has about a thousand
@@ -83,7 +83,7 @@ def png(history: History, width: int = 900, dark: bool = False) -> bytes:
     sheet = _Sheet(width, DARK if dark else LIGHT, _x_range(sources))
     heads = [sheet.head(chart, sources["batches"]) for chart in charts]
     tall = sum(
-        len(head) * LINE_HEIGHT + chart.figure.min_border_top + theme.FRAME_HEIGHT + GAP
+        len(head) * LINE_HEIGHT + HEAD_GAP + theme.TOP + frame_height(chart.figure) + GAP
         for chart, head in zip(charts, heads, strict=True)
     )
     sheet.start(MARGIN + tall + theme.AXIS_HEIGHT + 6)
@@ -156,21 +156,22 @@ class _Sheet:
             for series, text, x in line:
                 self._word(series, text, x)
             self.top += LINE_HEIGHT
-        self.top += figure.min_border_top
+        self.top += theme.TOP + HEAD_GAP
+        height = frame_height(figure)
         y = y_range(figure, sources)
         ticks = _y_ticks(*y)
-        frame = Frame((self.inner, theme.FRAME_HEIGHT), self.look.surface, self.x, y)
+        frame = Frame((self.inner, height), self.look.surface, self.x, y)
         frame.grid(ticks, self.look.grid)
         frame.figure(figure, sources)
         self.image.paste(frame.small(), (theme.LEFT, self.top))
         labels = figure.left[0].major_label_overrides
         for tick in ticks.tolist():
-            at = self.top + (y[1] - tick) / (y[1] - y[0]) * theme.FRAME_HEIGHT
+            at = self.top + (y[1] - tick) / (y[1] - y[0]) * height
             number = f"{tick:.10g}"
             self._text(theme.LEFT - 8, at, COUNTS.get(tick, number) if labels else number, "rm")
         if any(isinstance(item, LabelSet) for item in figure.center):
             self._marks(sources["marks"])
-        self.top += theme.FRAME_HEIGHT + GAP
+        self.top += height + GAP
 
     def time_axis(self) -> None:
         """Write the times below the last chart, and once what zone and day they are of."""
@@ -214,7 +215,7 @@ class _Sheet:
             *(source[name] for name in ("x", "label", "align", "offset", "color")), strict=True
         ):
             at = theme.LEFT + (x - low) / (high - low) * self.inner + offset
-            self._text(at, self.top - 2, text, "rd" if align == "right" else "ld", color=color)
+            self._text(at, self.top, text, "ra" if align == "right" else "la", color=color)
 
     def _text(self, x: float, y: float, text: str, anchor: str, *, size: int = TICK_SIZE, color: str = "") -> None:
         self.pen.text((x, y), _plain(text), fill=color or self.look.quiet, font=_font(size), anchor=anchor)
@@ -252,7 +253,8 @@ def _value(series: Series, batches: dict[str, Any]) -> str:
 
 def _x_range(sources: dict[str, Any]) -> tuple[float, float]:
     batches = sources["batches"]
-    times = np.concatenate((batches["left"], batches["right"], np.array(sources["marks"]["x"], dtype=np.float64)))
+    marked = np.array(sources["marks"]["x"], dtype=np.float64)
+    times = np.concatenate((batches["left"], batches["right"], batches["room"], marked))
     times = times[np.isfinite(times)]
     low, high = (float(times.min()), float(times.max())) if len(times) else (0.0, 0.0)
     room = max(high - low, 1000.0) * 0.005

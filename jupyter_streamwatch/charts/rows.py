@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FILL = 0.85  # share of the time to the next batch that a bar may take: neighbours stay apart
 LONGEST_BAR_MS = 60_000.0  # a bar wider than its batch and than this would claim idle time
 LONGEST_BAR = 20.0  # ... unless it is at most this many times its batch's own time
+LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 8.0  # the time axis is at least so long, also in lengths of the first batch
 SILENCE_MS = 60_000.0  # a line ends where nothing came for this long ...
 SILENCE = 10.0  # ... and for this many times the pace before
 
@@ -35,6 +36,7 @@ class Rows:
         start: epoch ms of the batch's start (of the bin's first batch).
         time: epoch ms at which lines have the row's point: the start, the middle of a bin.
         end: epoch ms of the batch's end; its start where the duration is unknown.
+        room: epoch ms that the time axis must reach at least, in the first row alone.
         left, right: epoch ms between which the bar of the row is drawn; bars never overlap.
         line: number that changes where lines must break: at a new run and after a silence.
     """
@@ -50,6 +52,7 @@ class Rows:
         line = _lines(start, end, batches.runIndex)
         self.start, self.end, self.line = start[index], end[index], line[index]
         self.time = (self.start + last[index]) / 2
+        self.room = _room(self.start, self.end)
         self.left, self.right = self.start, _rights(self.start, self.end, self.line, skipped=np.diff(index) > 1)
 
     @classmethod
@@ -93,10 +96,18 @@ def _rights(start: Floats, end: Floats, line: Index, skipped: NDArray[np.bool_])
     following = np.append(start[1:], np.inf)
     joined_on = np.append(line[1:] == line[:-1], False)
     gap = np.where(joined_on, following - start, np.nan)
-    pace = np.fmin(_usual(gap), np.maximum(LONGEST_BAR_MS, LONGEST_BAR * (end - start)))
-    right = np.fmax(end, np.fmin(start + FILL * np.nan_to_num(pace), start + FILL * (following - start)))
+    pace = np.minimum(np.nan_to_num(_usual(gap)), np.maximum(LONGEST_BAR_MS, LONGEST_BAR * (end - start)))
+    right = np.fmax(end, start + FILL * np.minimum(pace, following - start))
     right = np.where(joined_on & np.append(skipped, False), following, right)
     return np.asarray(np.maximum(np.fmin(right, following), start), dtype=np.float64)
+
+
+def _room(start: Floats, end: Floats) -> Floats:
+    """Return how far the time axis must reach: a first batch alone is a bar in it, not a wall."""
+    room = np.full(len(start), np.nan)
+    if len(start):
+        room[0] = start[0] + max(LEAST_SPAN_MS, LEAST_BARS * (end[0] - start[0]))
+    return room
 
 
 def _usual(gap: Floats) -> Floats:

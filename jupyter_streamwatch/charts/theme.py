@@ -17,7 +17,7 @@ QUIET = "#8C8C8C"  # totals, limits, marks: what gives scale to the rest
 ALARM = "#D93A3A"  # failures and dropped rows alone
 
 # A limit crosses bars and empty space on either theme: dark dashes with light between them are seen on all.
-LIMIT_DARK, LIMIT_LIGHT = "#1f1f1f", "#f4f4f4"
+LIMIT_DARK, LIMIT_LIGHT = "#454545", "#ededed"
 
 # Parts of a batch from the bottom up: the sink's and operators' own work is calm, Spark's bookkeeping stands out.
 ADD_BATCH = "#6C8EBF"
@@ -36,7 +36,8 @@ LINES = (PROCESSED, INPUT, PLANNING, GET_BATCH, COMMIT, WAL_COMMIT)
 FRAME_HEIGHT = 118  # px of the plotting area of a chart
 AXIS_HEIGHT = 22  # px of the time axis below it
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 6, 8  # px around the plotting area; LEFT keeps all charts aligned
-WORDS_HEIGHT = 14  # px above the plotting area for the words of marks, instead of TOP
+WORDS_HEIGHT = 14  # px at the top of a plotting area that has the words of marks
+PADDING = 0.08  # of the y range that stays empty, half of it above
 FONT_SIZE = 11  # px of the words on a chart
 
 
