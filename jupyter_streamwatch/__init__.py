@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Thresholds as Thresholds
     from jupyter_streamwatch.diagnosis import diagnose as diagnose
     from jupyter_streamwatch.diagnosis import rules as rules
+    from jupyter_streamwatch.formats import load as load
     from jupyter_streamwatch.history import History as History
     from jupyter_streamwatch.progress import Progress as Progress
     from jupyter_streamwatch.progress import parse as parse
@@ -29,6 +30,7 @@ _HOMES = {
     "Thresholds": "diagnosis",
     "Watch": "watcher",
     "diagnose": "diagnosis",
+    "load": "formats",
     "parse": "progress",
     "rules": "diagnosis",
     "watch": "watcher",

@@ -1,0 +1,97 @@
+"""Reads what people have of their streaming queries: recordings, event logs, driver logs, pasted progress."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from jupyter_streamwatch.formats import event_log, files, gather, recorded
+from jupyter_streamwatch.formats.salvage import Found, Salvager
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_streamwatch.recording import Recording
+
+__all__ = ["FORMATS", "load"]
+
+FORMATS: Final = ("recording", "event-log", "text")
+WHOLE: Final = 64 << 20  # bytes up to which a text is read at once, as a JSON document must be
+_PIECE: Final = 1 << 20
+
+
+def load(path_or_text: str | os.PathLike[str], format: str | None = None, trigger: Any = None) -> Recording:
+    """Read progress from a file, a folder, a URL, or pasted text.
+
+    Understood are recordings, Spark event logs (also rolled, compressed, or the history server's zip), driver logs
+    (plain and JSON), notebooks, and progress in any notation: JSON, Python, Java or Scala; what is cut, quoted,
+    commented or otherwise damaged is read as far as it is certain.
+
+    Args:
+        path_or_text: Text when it holds a line break or a brace, anything else is a path or a URL.
+        format: ``"recording"``, ``"event-log"`` or ``"text"``; found out when it is None.
+        trigger: What starts the batches, as far as the reader knows: seconds, ``"2 seconds"``, ``"availableNow"``, ...
+
+    Returns:
+        The Recording; empty, with its ``skipped``, when there is no progress in the text.
+
+    Raises:
+        FileNotFoundError: When there is no such file.
+        ImportError: When a URL needs fsspec, or a ``.zstd`` file zstandard, and it is not installed.
+        ValueError: When the format or the trigger is not known.
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}.")
+    stated = gather.stated(trigger)
+    if isinstance(path_or_text, str) and files.is_content(path_or_text):
+        found = _of_text(path_or_text, format)
+    else:
+        found = _of_path(os.fspath(path_or_text), format)
+    return gather.recording(found, stated)
+
+
+def _of_text(text: str, format: str | None) -> Iterator[Found]:
+    if format not in (None, "text") or recorded.is_recording(text[: files.HEAD].encode("utf-8", "replace")):
+        yield from _of_stream(files.buffered(io.BytesIO(text.encode("utf-8", "replace"))), format)
+    else:
+        yield from Salvager().whole(text)
+
+
+def _of_path(path: str, format: str | None) -> Iterator[Found]:
+    try:
+        for name, stream in files.binary_files(path):
+            yield from _of_file(name, stream, format)
+    except files.UnreadableError as error:
+        yield Found("skipped", (str(error), ""))
+
+
+def _of_file(name: str, stream: IO[bytes], format: str | None) -> Iterator[Found]:
+    try:
+        yield from _of_stream(stream, format)
+    except files.broken() as error:
+        yield Found("skipped", (f"{name} ends or breaks inside its compressed data: {error}", ""))
+
+
+def _of_stream(stream: IO[bytes], format: str | None) -> Iterator[Found]:
+    head = files.peek(stream)
+    if format == "event-log" or (format is None and event_log.is_event_log(head)):
+        yield from event_log.read(stream)
+    elif format == "recording" or (format is None and recorded.is_recording(head)):
+        yield from recorded.read(stream)
+    else:
+        yield from _text(stream, files.encoding(head))
+
+
+def _text(stream: IO[bytes], encoding: str) -> Iterator[Found]:
+    decoded = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
+    text = decoded.read(WHOLE)
+    if len(text) < WHOLE:
+        yield from Salvager().whole(text)
+        return
+    salvager = Salvager()
+    while text:
+        text += decoded.readline()
+        yield from salvager.feed(text)
+        text = decoded.read(_PIECE)
+    yield from salvager.close()

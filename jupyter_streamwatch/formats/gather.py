@@ -1,0 +1,75 @@
+"""Builds the Recording from what was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_streamwatch.progress import parse
+from jupyter_streamwatch.recording import NO_ID, Recording, Skipped
+from jupyter_streamwatch.trigger import Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_streamwatch.formats.salvage import Found
+
+NOTHING: Final = "No progress of a streaming query was found."
+
+
+def stated(trigger: Any) -> Trigger | None:
+    """The trigger that the reader states; None when nothing is stated.
+
+    Raises:
+        ValueError: When it is no trigger.
+    """
+    return None if trigger is None else Trigger.parse(trigger)
+
+
+def recording(found: Iterable[Found], trigger: Trigger | None) -> Recording:
+    """Gather records and events, in order, into one history a query.
+
+    A record that stands there twice is twice in ``progress``, and one batch in its history.
+    """
+    skipped: list[Skipped] = []
+    result = Recording.from_events(_events(found, skipped))
+    result.skipped += skipped
+    if not result.queries and not result.skipped:
+        result.skipped.append(Skipped(NOTHING))
+    for query in result.queries.values():
+        if trigger is not None:
+            query.state_trigger(trigger)
+        if query.facts.sparkVersion is None and "Spark" in result.environment:
+            query.set_facts(replace(query.facts, sparkVersion=result.environment["Spark"]))
+    return result
+
+
+def _events(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[dict[str, Any]]:
+    """Everything as lines of a recording; what is none is added to ``skipped``."""
+    ids: dict[str, str] = {}  # of runs, for records that name their run only
+    for each in found:
+        if each.kind == "progress":
+            try:
+                yield {"event": "progress", "progress": parse(_with_id(each.value, ids))}
+            except ValueError as error:
+                skipped.append(Skipped(str(error), str(each.value)[:200], each.line or None))
+        elif each.kind == "event":
+            if each.value["runId"] is not None:
+                ids[each.value["runId"]] = each.value["id"]
+            yield each.value
+        elif each.kind == "recorded":
+            yield each.value
+        elif each.kind == "environment":
+            yield {"streamwatch": 1, "environment": each.value}
+        else:
+            reason, text = each.value
+            skipped.append(Skipped(reason, text, each.line or None))
+
+
+def _with_id(record: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
+    run = record.get("runId")
+    if record.get("id") is not None:
+        if isinstance(run, str):
+            ids[run] = str(record["id"])
+        return record
+    return {**record, "id": ids.get(run, NO_ID) if isinstance(run, str) else NO_ID}

@@ -1,0 +1,51 @@
+"""What a driver log says in words about a query's life: it started, it ended with an error."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_UUID: Final = r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+_IDS: Final = rf"\[id = {_UUID}, runId = {_UUID}\]"
+# MicroBatchExecution: "Starting name [id = ..., runId = ...]. Use ... to store the query checkpoint."
+# StreamExecution: "Query name [id = ..., runId = ...] terminated with error", then the stack trace;
+# StreamingQueryException (also as a Python traceback ends): "Query ... terminated with exception: ...".
+# Since Spark 4 the query's own text may be shorter, the ids stand as before.
+_SAID = re.compile(
+    rf"Starting (?:(?P<name>[^\[\n]{{1,200}}?) )?{_IDS}\."
+    rf"|Query (?:[^\[\n]{{1,200}}? )?{_IDS} terminated with (?P<how>error|exception)(?:: (?P<why>[^\n]*))?"
+)
+_TRACE = re.compile(r"\s*(?:at |\.\.\. \d|Caused by|Traceback|File \"|  |=== |\S*(?:Exception|Error)\b)")
+MAX_TRACE: Final = 20_000  # characters of an exception that are kept
+
+
+def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
+    """The events between two places of a log, in the form in which a recording keeps them; times are not told."""
+    for said in _SAID.finditer(text, start, end) if "runId = " in text[start:end] else ():
+        if said["how"] is None:
+            yield {"event": "started", "id": said[2], "runId": said[3], "name": said["name"], "at": None}
+            continue
+        exception = said["why"] or ""
+        trace = _trace(text, text.find("\n", said.end(), end), end)
+        if said["how"] == "error" or not exception:
+            exception = trace or exception
+        error_class = re.match(r"[\w.$]*:?\s*\[([A-Z][A-Z0-9_.]+)\]", exception)
+        yield {
+            "event": "terminated", "id": said[4], "runId": said[5], "at": None,
+            "exception": exception or "terminated with an error", "errorClass": error_class and error_class[1],
+        }  # fmt: skip
+
+
+def _trace(text: str, at: int, end: int) -> str:
+    """The lines of the stack trace that follows."""
+    begin = at + 1
+    while 0 <= at < end and at - begin < MAX_TRACE:
+        line_end = text.find("\n", at + 1, end)
+        line_end = end if line_end < 0 else line_end
+        if not _TRACE.match(text, at + 1, line_end):
+            break
+        at = line_end
+    return text[begin:at].strip() if at > begin else ""
