@@ -54,6 +54,7 @@ def restore(data: Mapping[str, Any]) -> History:
     runs = [(_run(run), [(gap[0], gap[1]) for gap in run.get("gaps") or ()]) for run in v.mappings(data.get("runs"))]
     rows = {name: _column(column) for name, column in v.items(data.get("rows")) if isinstance(column, list)}
     if runs and rows:
+        rows[""] = np.clip(np.nan_to_num(rows[""]), 0, len(runs) - 1)
         history.restore(runs, rows, _bins(data.get("bins") or {}, rows), v.count(data.get("seen")) or 0)
     return history
 

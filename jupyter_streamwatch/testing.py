@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jupyter_streamwatch.history import History
@@ -11,6 +10,8 @@ from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.values import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from jupyter_streamwatch.trigger import Trigger
 
 __all__ = ["ID", "RUN", "START", "FakeClock", "history", "progress", "recording", "run"]
@@ -20,7 +21,7 @@ RUN = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
 START = "2026-01-01T00:00:00.000Z"
 
 Varying: TypeAlias = "float | Sequence[float] | Callable[[int], float]"
-"""A number for all batches, one number a batch (the last for the rest), or a function of the batch's place in the run."""
+"""A number for all batches, one a batch (the last for the rest), or a function of the batch's place in the run."""
 
 
 def progress(
@@ -148,9 +149,9 @@ def history(
     from jupyter_streamwatch.trigger import Trigger
 
     taken = run(**of_run) if records is None else list(records)
-    first = taken[0] if taken else None
-    made = History((first and first.id) or ID, first and first.name, keep=keep)
-    if records is None and first is not None:
+    first = taken[0] if taken else progress()
+    made = History(first.id or ID, first.name, keep=keep)
+    if records is None:
         made.start(first.runId or RUN, first.name, first.start_ms)
     for p in taken:
         made.append(p)
