@@ -16,12 +16,13 @@ from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register t
     state,
     throughput,
 )
-from jupyter_streamwatch.diagnosis.engine import diagnose
+from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
 from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Capacity, Diagnosis, Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 
 __all__ = [
+    "ADD_BATCH",
     "LABELS",
     "LEVELS",
     "Capacity",

@@ -18,7 +18,6 @@ _CAUSES = {
     "watermark-ahead": ("late-rows-dropped",),
     "watermark-stuck": ("state-growth", "results-pending"),
     "state-growth": ("state-memory", "duration-trend"),
-    "rate-limit-reached": ("falling-behind", "backlog-growing"),
     "duration-trend": ("falling-behind", "at-capacity", "backlog-growing"),
     "falling-behind": ("backlog-growing",),
 }
@@ -54,16 +53,26 @@ def rank(hints: list[Hint]) -> tuple[Hint, ...]:
 
 
 def _under(hints: list[Hint]) -> dict[str, str]:
-    """Return the code of the cause for each symptom that has one."""
-    codes = {hint.code for hint in hints}
+    """Return the code of the cause for each symptom that has one; what is only worth knowing causes nothing worse."""
+    by_code = {hint.code: hint for hint in hints}
     under: dict[str, str] = {}
+
+    def explain(symptom: str, cause: Hint) -> None:
+        found = by_code.get(symptom)
+        if found is not None and symptom not in under and (cause.severity != "info" or found.severity == "info"):
+            under[symptom] = cause.code
+
+    if "rate-limit-reached" in by_code:  # a limit that holds rows back while time is left is the whole reason
+        for symptom in ("falling-behind", "backlog-growing"):
+            explain(symptom, by_code["rate-limit-reached"])
     costly = max((hint for hint in hints if hint.share and hint.code not in _LATE), key=_cost, default=None)
-    for code in _LATE:
-        if code in codes and costly is not None:
-            under[code] = costly.code
-    for cause, symptoms in _CAUSES.items():
-        if cause in codes:
-            under.update((code, cause) for code in symptoms if code in codes and code not in under)
+    if costly is not None:
+        for symptom in _LATE:
+            explain(symptom, costly)
+    for code, symptoms in _CAUSES.items():
+        if code in by_code:
+            for symptom in symptoms:
+                explain(symptom, by_code[code])
     return under
 
 

@@ -1,0 +1,197 @@
+"""Rules about watermarks, late rows and results that wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_streamwatch.facts import Facts
+from tests.unit.diagnosis.made import BEGIN, codes, hint, iso, judge, loud, operator, records
+
+EPOCH = "1970-01-01T00:00:00.000Z"
+MINUTE = 60_000
+
+
+def times(*, lag=0, delay=MINUTE, oldest=10_000, mark=None):
+    """Return eventTime of batches whose newest row is the batch's time less ``lag``."""
+
+    def event(i):
+        start = BEGIN + 2000 * i
+        watermark = EPOCH if i == 0 else iso(start - 2000 - lag - delay)
+        if mark is not None:
+            watermark = mark(i)
+        low = oldest(i) if callable(oldest) else oldest
+        return {
+            "max": iso(start - lag),
+            "min": iso(start - lag - low),
+            "avg": iso(start - lag - low / 2),
+            "watermark": watermark,
+        }
+
+    return event
+
+
+def test_a_healthy_watermark_says_nothing():
+    """It follows the rows."""
+    made = records(30, event=times(), state=[operator(numRowsRemoved=2)], output=3)
+    assert codes(judge(made, facts=Facts(watermarks=(("ts", MINUTE),)))) == []
+
+
+@pytest.mark.parametrize(("count", "fires"), [(2, False), (3, True), (20, True)])
+def test_watermark_unset_when_no_row_has_an_event_time(count, fires):
+    """Three batches with rows and still nothing."""
+    made = records(count, event={"watermark": EPOCH}, state=[operator()], output=3)
+    diagnosis = judge(made, facts=Facts(watermarks=(("ts", 0.0),)))
+    assert ("watermark-unset" in codes(diagnosis)) == fires
+    if fires:
+        assert '"ts"' in hint(diagnosis, "watermark-unset").code_fix
+
+
+def test_a_watermark_of_the_first_batch_is_unset_by_nature():
+    """It moves after the batch."""
+    assert codes(judge(records(3, event=times(), output=1))) == []
+    assert codes(judge(records(10))) == []
+
+
+@pytest.mark.parametrize(("ahead", "fires"), [(3_600_000, True), (310_000, True), (290_000, False), (-60_000, False)])
+def test_watermark_ahead_of_the_clock(ahead, fires):
+    """Five minutes ahead while the rows are not; one record proves it."""
+    made = records(20, event=times(mark=lambda i: iso(BEGIN + 2000 * i + ahead)), output=1, state=[operator()])
+    diagnosis = judge(made)
+    assert ("watermark-ahead" in codes(diagnosis)) == fires
+    assert ("watermark-ahead" in codes(judge(made[-1:]))) == fires
+
+
+def test_rows_that_are_all_from_the_future_are_no_outlier():
+    """A test with invented dates, or a wrong time zone: nothing is dropped."""
+    assert codes(judge(records(20, event=times(lag=-86_400_000), output=1))) == []
+
+
+def test_watermark_ahead_explains_the_dropped_rows():
+    """The drops stand under it."""
+    made = records(
+        20,
+        event=times(mark=lambda i: iso(BEGIN + 2000 * i + 3_600_000)),
+        state=[operator(numRowsDroppedByWatermark=50)],
+        output=1,
+    )
+    diagnosis = judge(made)
+    assert codes(diagnosis)[:2] == ["watermark-ahead", "late-rows-dropped"]
+    assert hint(diagnosis, "late-rows-dropped").under == "watermark-ahead"
+
+
+def two_inputs(count=12, second=0, mark=lambda i: EPOCH, **more):
+    """Return batches of a join whose second input has ``second`` rows."""
+    made = records(count, event=times(mark=mark), state=[operator("symmetricHashJoin")], output=1, **more)
+    for i, record in enumerate(made):
+        rows = second(i) if callable(second) else second
+        record["sources"].append(
+            {
+                "description": "KafkaV2[Subscribe[clicks]]",
+                "startOffset": {"clicks": {"0": 7}},
+                "endOffset": {"clicks": {"0": 7 + rows}},
+                "numInputRows": rows,
+            }
+        )
+    return made
+
+
+def test_watermark_stuck_names_the_idle_input():
+    """Under the min policy the quiet input holds it."""
+    diagnosis = judge(two_inputs())
+    found = hint(diagnosis, "watermark-stuck")
+    assert "clicks" in found.cause
+    assert "multipleWatermarkPolicy" in found.code_fix
+    assert found.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        two_inputs(4),  # too few
+        two_inputs(second=lambda i: 5),
+        two_inputs(mark=lambda i: iso(BEGIN + 2000 * i - MINUTE)),  # it moves
+        records(12, event=times(mark=lambda i: iso(BEGIN - MINUTE)), output=1),  # one input: it cannot be held back
+    ],
+)
+def test_watermark_stuck_is_silent(made):
+    """Few batches, an input that is not idle, a watermark that moves, a single input."""
+    assert "watermark-stuck" not in codes(judge(made))
+
+
+def test_watermark_stuck_by_a_slow_input_needs_the_delay():
+    """Both have rows, but the watermark is where one of them is; with a known delay the distance proves it."""
+    slow = two_inputs(second=5, mark=lambda i: iso(BEGIN - 10 * MINUTE))
+    assert "watermark-stuck" in codes(judge(slow, facts=Facts(watermarks=(("ts", MINUTE),))))
+    fair = two_inputs(second=5, mark=lambda i: iso(BEGIN - MINUTE))
+    assert "watermark-stuck" not in codes(judge(fair, facts=Facts(watermarks=(("ts", 10 * MINUTE),))))
+
+
+def dropping(where, count=40, dropped=3, **more):
+    return records(
+        count,
+        event=times(**more),
+        output=1,
+        state=lambda i: [operator(numRowsDroppedByWatermark=dropped if where(i) else 0)],
+    )
+
+
+def test_late_rows_are_proven_by_one_batch():
+    """How many at least, in which batches."""
+    made = dropping(lambda i: i == 20)
+    diagnosis = judge(made[20:21])
+    found = hint(diagnosis, "late-rows-dropped")
+    assert found.severity == "warning"
+    assert found.evidence[0].value == 3
+    assert found.evidence[0].batches == (20,)
+    assert "late-rows-dropped" not in codes(judge(made[:20]))
+
+
+def test_few_late_rows_are_what_a_watermark_is_for():
+    """Below a thousandth it is no warning."""
+    assert loud(judge(dropping(lambda i: i == 20, dropped=3))) == []
+    assert loud(judge(dropping(lambda i: i == 20, dropped=5))) == ["late-rows-dropped"]
+
+
+def test_late_rows_propose_the_delay_that_keeps_them():
+    """The oldest row of 99 % of the batches, from the batches themselves, with the column's name."""
+    made = dropping(lambda i: i % 4 == 0, oldest=lambda i: 170_000 if i % 4 == 0 else 5_000)
+    found = hint(judge(made, facts=Facts(watermarks=(("ts", MINUTE),))), "late-rows-dropped")
+    assert found.code_fix == '.withWatermark("ts", "3 minutes")'
+    inferred = hint(judge(made), "late-rows-dropped")
+    assert inferred.code_fix == '.withWatermark("event_time", "3 minutes")'
+
+
+def test_a_delay_of_zero_is_named():
+    """It drops ties."""
+    made = dropping(lambda i: i % 2 == 0, delay=0)
+    assert "delay is 0" in hint(judge(made, facts=Facts(watermarks=(("ts", 0.0),))), "late-rows-dropped").cause
+
+
+def test_late_rows_clear_after_many_batches_without():
+    """Fifty batches later it is history."""
+    made = dropping(lambda i: i == 20, count=120)
+    assert "late-rows-dropped" in codes(judge(made[:60]))
+    assert "late-rows-dropped" not in codes(judge(made))
+
+
+def test_results_pending_in_append_mode():
+    """Batches with rows, results in the state, nothing out yet: info, and alone."""
+    made = records(10, event=times(), state=[operator()], output=0)
+    diagnosis = judge(made, facts=Facts(outputMode="append", watermarks=(("ts", MINUTE),)))
+    assert codes(diagnosis) == ["results-pending"]
+    assert hint(diagnosis, "results-pending").severity == "info"
+
+
+@pytest.mark.parametrize(
+    ("made", "mode"),
+    [
+        (records(10, event=times(), state=[operator()], output=lambda i: 1 if i == 5 else 0), "append"),
+        (records(10, event=times(), state=[operator()], output=0), "update"),
+        (records(2, event=times(), state=[operator()], output=0), "append"),
+        (records(10, event=times(), state=[operator()], output=-1), "append"),
+        (records(10, output=0), "append"),
+    ],
+)
+def test_results_pending_is_silent(made, mode):
+    """Results came, another mode, too few batches, an unknown number, no state."""
+    assert "results-pending" not in codes(judge(made, facts=Facts(outputMode=mode)))

@@ -1,0 +1,224 @@
+"""Rules about where the time inside a batch goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_streamwatch.facts import Facts
+from tests.unit.diagnosis.made import FILES, FOREACH_BATCH, codes, hint, judge, loud, operator, records
+
+BUSY = {"busyMs": 2300, "queueMs": 5, "count": 8, "stages": 2, "runTimeMs": 4400}
+EVEN = {"runTimeMs.median": 500, "runTimeMs.max": 700}
+
+
+def late(**more):
+    """Return batches of 2.6 s at an interval of 2 s."""
+    return records(ms=2600, **more)
+
+
+@pytest.mark.parametrize(("busy", "fires"), [(100, True), (1200, True), (1350, False), (2300, False)])
+def test_driver_bound_when_no_task_runs_for_half_of_the_batch(busy, fires):
+    """A sleeping foreachBatch function: half of addBatch (2,549 ms) is the bound."""
+    diagnosis = judge(late(sink=FOREACH_BATCH), tasks={**BUSY, **EVEN, "busyMs": busy})
+    assert ("driver-bound" in codes(diagnosis)) == fires
+    assert codes(diagnosis)[0] == ("driver-bound" if fires else "slow-user-code")
+    assert hint(diagnosis, "falling-behind").under == codes(diagnosis)[0]
+
+
+def test_driver_bound_is_silent_while_time_is_left():
+    """A short batch may spend its time on the driver."""
+    assert loud(judge(records(ms=600, sink=FOREACH_BATCH), tasks={**BUSY, **EVEN, "busyMs": 50})) == []
+
+
+@pytest.mark.parametrize(("queue", "fires"), [(1500, True), (900, False)])
+def test_contention_when_stages_wait_for_cores(queue, fires):
+    """A second and a third of the batch before the first task starts; that is not the driver's fault."""
+    diagnosis = judge(late(), tasks={**BUSY, **EVEN, "busyMs": 900, "queueMs": queue})
+    assert ("contention" in codes(diagnosis)) == fires
+    if fires:
+        assert codes(diagnosis)[0] == "contention"
+
+
+@pytest.mark.parametrize(
+    ("median", "longest", "code"),
+    [(2200, 2200, "too-few-tasks"), (100, 2200, "task-skew"), (500, 2200, None), (600, 700, None)],
+)
+def test_one_task_or_one_long_task(median, longest, code):
+    """The stage that takes the time has one task, one much longer than the others, or none that stands out."""
+    diagnosis = judge(late(), tasks={**BUSY, "runTimeMs.median": median, "runTimeMs.max": longest})
+    found = [one for one in codes(diagnosis) if one in ("too-few-tasks", "task-skew")]
+    assert found == ([code] if code else [])
+
+
+def test_skew_is_silent_while_time_is_left():
+    """A long task that nobody waits for."""
+    made = records(ms=1400)
+    assert codes(judge(made, tasks={**BUSY, "runTimeMs.median": 100, "runTimeMs.max": 1200})) == []
+
+
+def partitioned(count, rows=34, ms=4900, total=34, commit=13):
+    return records(
+        rows=rows,
+        ms=ms,
+        state=[
+            operator(
+                numShufflePartitions=count,
+                numStateStoreInstances=count,
+                commitTimeMs=commit * count,
+                numRowsTotal=total,
+            )
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "fires"),
+    [(200, 34, True), (32, 34, True), (31, 34, False), (200, 9_900, True), (200, 10_100, False), (4, 34, False)],
+)
+def test_too_many_partitions_for_few_rows(count, rows, fires):
+    """32 partitions or more, with fewer than 50 rows each."""
+    assert ("too-many-partitions" in codes(judge(partitioned(count, rows)))) == fires
+
+
+def test_too_many_partitions_says_what_to_set_and_what_it_brings():
+    """The number, that it is pinned, and the predicted batch time with its range."""
+    diagnosis = judge(partitioned(200))
+    found = hint(diagnosis, "too-many-partitions")
+    assert codes(diagnosis)[0] == "too-many-partitions"
+    assert found.code_fix.startswith('spark.conf.set("spark.sql.shuffle.partitions", "4")')
+    assert "pinned" in found.fix
+    assert found.effect.low <= found.effect.best <= found.effect.high < 4900
+    assert found.effect.best < 1000
+    assert hint(diagnosis, "falling-behind").under == "too-many-partitions"
+
+
+def test_many_partitions_that_cost_nothing_are_no_warning():
+    """On many cores 200 partitions take a moment; large state needs them."""
+    assert loud(judge(partitioned(200, ms=450, commit=2))) == []
+    assert codes(judge(partitioned(200, total=10_000_000))) == ["falling-behind"]
+
+
+def test_partitions_of_an_idle_record_prove_it():
+    """They are fixed: also a trigger without data shows them, with the state's own times."""
+    made = partitioned(200)[5]
+    made.update(numInputRows=0, durationMs={"latestOffset": 0, "triggerExecution": 0})
+    made["sources"][0]["numInputRows"] = 0
+    assert loud(judge([made])) == ["too-many-partitions"]
+
+
+def test_partitions_are_inferred_for_old_sparks():
+    """Before 3.2 the cache hits of the state tell: two a partition and batch of an aggregation."""
+
+    def state(i):
+        old = {"numRowsTotal": 3, "numRowsUpdated": 2, "memoryUsedBytes": 113_431}
+        return [
+            {
+                **old,
+                "customMetrics": {"loadedMapCacheHitCount": 400 * i, "loadedMapCacheMissCount": 400 if not i else 0},
+            }
+        ]
+
+    diagnosis = judge(records(ms=4900, rows=30, state=state))
+    assert "200" in hint(diagnosis, "too-many-partitions").title
+    few = judge(
+        records(ms=4900, rows=30, state=lambda i: [{**state(i)[0], "customMetrics": {"loadedMapCacheHitCount": 8 * i}}])
+    )
+    assert "too-many-partitions" not in codes(few)
+
+
+@pytest.mark.parametrize(("times", "fires"), [(3, True), (2, True), (1, False)])
+def test_batch_recomputed_when_rows_are_a_multiple_of_the_offsets(times, fires):
+    """Rows = k x offset delta, in a foreachBatch query; also from one record."""
+    made = late(times=times, sink=FOREACH_BATCH)
+    diagnosis = judge(made)
+    assert ("batch-recomputed" in codes(diagnosis)) == fires
+    assert ("batch-recomputed" in codes(judge([made[7]]))) == fires
+    if fires:
+        found = hint(diagnosis, "batch-recomputed")
+        assert codes(diagnosis)[0] == "batch-recomputed"
+        assert "persist" in found.code_fix
+        assert found.effect.low < found.effect.best < found.effect.high < 2600
+
+
+def test_batch_recomputed_needs_a_whole_multiple_and_a_foreach_batch():
+    """A count that stopped early, cut offsets, or another sink prove nothing."""
+    made = late(sink=FOREACH_BATCH)
+    for record in made:
+        record["numInputRows"] = record["sources"][0]["numInputRows"] = 241
+    assert "batch-recomputed" not in codes(judge(made))
+    assert "batch-recomputed" not in codes(judge(late(times=3)))
+
+
+def test_batch_recomputed_clears_after_the_fix():
+    """With persist() the same query reads each row once."""
+    made = records(40, times=lambda i: 3 if i < 20 else 1, sink=FOREACH_BATCH)
+    assert "batch-recomputed" in codes(judge(made[:20]))
+    assert "batch-recomputed" not in codes(judge(made[:30]))
+
+
+def test_batch_recomputed_by_the_state_of_a_deduplication():
+    """It cannot see more rows than came."""
+    seen = [
+        operator(
+            "dedupe", numRowsUpdated=25, numRowsDroppedByWatermark=1142, customMetrics={"numDroppedDuplicateRows": 0}
+        )
+    ]
+    made = records(rows=360, state=seen, sink=FOREACH_BATCH, source=FILES)
+    assert "batch-recomputed" in codes(judge([made[3]]))
+    fair = [
+        operator(
+            "dedupe", numRowsUpdated=200, numRowsDroppedByWatermark=100, customMetrics={"numDroppedDuplicateRows": 60}
+        )
+    ]
+    assert "batch-recomputed" not in codes(judge(records(rows=360, state=fair, sink=FOREACH_BATCH, source=FILES)))
+
+
+def test_slow_user_code_of_python_functions():
+    """Python in the plan and a batch that is late; not while time is left."""
+    facts = Facts(pythonUdf=True)
+    diagnosis = judge(late(), facts=facts, tasks={**BUSY, **EVEN})
+    assert codes(diagnosis)[:2] == ["slow-user-code", "falling-behind"]
+    assert codes(judge(records(ms=900), facts=facts, tasks={**BUSY, **EVEN})) == []
+    assert codes(judge(late(), facts=Facts(pythonUdf=False), tasks={**BUSY, **EVEN})) == ["falling-behind"]
+
+
+@pytest.mark.parametrize(
+    ("ms", "rows", "fires"), [(371_801, 191, True), (59_000, 100, False), (371_801, 50_000, False)]
+)
+def test_slow_user_code_from_one_extreme_record(ms, rows, fires):
+    """A minute, and fifty times what a slow row takes, needs no comparison."""
+    made = records(60, ms=ms, rows=rows, sink="ForeachSink")
+    diagnosis = judge([made[55]])
+    assert ("slow-user-code" in codes(diagnosis)) == fires
+    assert "falling-behind" not in codes(diagnosis)
+
+
+def test_slow_sink_only_where_nothing_else_can_take_the_time():
+    """A plain copy from a source that costs nothing to read."""
+    rate = "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, numPartitions=2"
+    facts = Facts(pythonUdf=False, stateful=())
+    assert codes(judge(late(source=rate), facts=facts, tasks={**BUSY, **EVEN}))[0] == "slow-sink"
+    assert "slow-sink" not in codes(judge(late(source=FILES), facts=facts, tasks={**BUSY, **EVEN}))
+    assert "slow-sink" not in codes(judge(records(source=rate), facts=facts, tasks={**BUSY, **EVEN}))
+    assert "slow-sink" not in codes(judge(late(source=rate), tasks={**BUSY, **EVEN}))
+
+
+@pytest.mark.parametrize(("ms", "fires"), [(1200, True), (700, False), (200, False)])
+def test_slow_planning_is_a_large_part_for_a_while(ms, fires):
+    """A third of the batch and half a second."""
+    diagnosis = judge(late(parts={"queryPlanning": ms}))
+    assert ("slow-planning" in codes(diagnosis)) == fires
+
+
+def test_a_slow_part_in_one_batch_is_no_finding():
+    """It must hold for a while."""
+    assert (
+        codes(
+            judge(
+                records(
+                    parts={"queryPlanning": lambda i: 1500 if i == 19 else 10}, ms=lambda i: 1900 if i == 19 else 500
+                )
+            )
+        )
+        == []
+    )

@@ -1,0 +1,193 @@
+"""Rules about sources, the checkpoint, delivery and the metrics themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_streamwatch.diagnosis import diagnose
+from jupyter_streamwatch.diagnosis.engine import history_of
+from jupyter_streamwatch.facts import Facts
+from tests.unit.diagnosis.made import BEGIN, FILES, FOREACH_BATCH, codes, hint, judge, loud, operator, records
+
+
+@pytest.mark.parametrize(("listing", "code"), [(1200, "slow-source-discovery"), (700, None), (300, None)])
+def test_slow_source_discovery(listing, code):
+    """A third of the batch and half a second, under the part's name in old and new versions."""
+    for name in ("latestOffset", "getOffset"):
+        made = records(ms=2600, parts={"latestOffset": None, name: listing}, source=FILES)
+        diagnosis = judge(made)
+        assert ("slow-source-discovery" in codes(diagnosis)) == (code is not None)
+        if code:
+            assert "file:/data/in_done" in hint(diagnosis, code).code_fix
+            assert hint(diagnosis, code).effect.best < 2600
+
+
+def test_slow_discovery_from_one_extreme_record():
+    """Half a minute, most of the trigger; also when it found nothing."""
+    made = records(8, ms=50_000, parts={"latestOffset": 45_000})
+    assert "slow-source-discovery" in codes(judge([made[7]]))
+    assert "slow-source-discovery" not in codes(judge([made[0]]))
+    idle = {**made[7], "numInputRows": 0, "durationMs": {"latestOffset": 45_000, "triggerExecution": 45_001}}
+    assert "slow-source-discovery" in codes(judge([idle]))
+
+
+@pytest.mark.parametrize(("wal", "commit", "fires"), [(600, 600, True), (300, 400, False), (20, 15, False)])
+def test_slow_checkpoint(wal, commit, fires):
+    """Both logs together; a warning when no time is left, else info."""
+    parts = {"walCommit": wal, "commitOffsets": commit}
+    assert ("slow-checkpoint" in codes(judge(records(ms=2600, parts=parts)))) == fires
+    idle = judge(records(ms=2600, interval=10_000, parts=parts), 10_000)
+    assert ("slow-checkpoint" in codes(idle)) == fires
+    assert loud(idle) == []
+
+
+def test_slow_checkpoint_on_s3_has_code():
+    """Without renaming, where the storage is known."""
+    parts = {"walCommit": 900, "commitOffsets": 900}
+    found = hint(judge(records(ms=2600, parts=parts), facts=Facts(checkpoint="s3a://b/ck")), "slow-checkpoint")
+    assert "checkpointFileManagerClass" in found.code_fix
+
+
+def test_replayed_batch_has_no_offsets_to_plan():
+    """The run's first batch neither asks the sources nor writes the offset log."""
+    first = records(5)
+    second = records(5, first=5, run="run-2", begin=BEGIN + 1e6, sink=FOREACH_BATCH)
+    for name in ("latestOffset", "walCommit"):
+        del second[0]["durationMs"][name]
+    diagnosis = judge([*first, *second])
+    assert hint(diagnosis, "replayed-batch").evidence[0].batches == (5,)
+    assert hint(diagnosis, "replayed-batch").severity == "warning"
+
+
+@pytest.mark.parametrize("sink", ["FileSink[/data/out]", "DeltaSink[/data/table]"])
+def test_a_replayed_batch_is_harmless_for_sinks_that_skip_it(sink):
+    """Then it is only worth knowing."""
+    made = records(5, first=5, sink=sink)
+    del made[0]["durationMs"]["walCommit"]
+    assert hint(judge(made), "replayed-batch").severity == "info"
+
+
+def test_an_ordinary_restart_replays_nothing():
+    """Its first batch plans its offsets; old versions that never report walCommit prove nothing."""
+    assert "replayed-batch" not in codes(judge(records(5, first=5)))
+    assert "replayed-batch" not in codes(judge(records(5, first=5, parts={"walCommit": None})))
+    later = records(5, first=5)
+    del later[2]["durationMs"]["walCommit"]
+    assert "replayed-batch" not in codes(judge(later))
+
+
+def test_temporary_checkpoint_is_info_and_not_said_of_sinks_for_looking():
+    """Console and memory queries are thrown away."""
+    facts = Facts(temporaryCheckpoint=True)
+    diagnosis = judge(records(sink=FOREACH_BATCH), facts=facts)
+    assert '"/checkpoints/orders"' in hint(diagnosis, "temporary-checkpoint").code_fix
+    assert loud(diagnosis) == []
+    assert codes(judge(records(sink="MemorySink"), facts=facts)) == []
+    assert "temporary-checkpoint" not in codes(judge(records(sink=FOREACH_BATCH)))
+
+
+@pytest.mark.parametrize(("wanted", "fires"), [(8, True), (4, False), (None, False)])
+def test_pinned_conf(wanted, fires):
+    """The session's number of partitions is not the one in use."""
+    diagnosis = judge(records(state=[operator()]), facts=Facts(shufflePartitions=wanted))
+    assert ("pinned-conf" in codes(diagnosis)) == fires
+
+
+def two_sources(count, backlog=50, moved=0):
+    made = records(count)
+    for record in made:
+        end = {"clicks": {"0": 7 + moved}}
+        latest = {"clicks": {"0": 7 + moved + backlog}}
+        record["sources"].append(
+            {
+                "description": "KafkaV2[Subscribe[clicks]]",
+                "startOffset": {"clicks": {"0": 7}},
+                "endOffset": end,
+                "latestOffset": latest,
+                "numInputRows": moved,
+            }
+        )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "fires"),
+    [
+        (two_sources(12), True),
+        (two_sources(9), False),
+        (two_sources(12, backlog=0), False),
+        (two_sources(12, moved=5), False),
+    ],
+)
+def test_source_stuck(made, fires):
+    """Ten batches that took nothing although rows wait."""
+    assert ("source-stuck" in codes(judge(made))) == fires
+
+
+def test_offset_rewind_is_proven_by_two_records():
+    """A batch that ends before the end of the one before."""
+    made = records(6)
+    made[5]["sources"][0]["startOffset"] = {"orders": {"0": 3}}
+    made[5]["sources"][0]["endOffset"] = {"orders": {"0": 90}}
+    diagnosis = judge(made)
+    assert hint(diagnosis, "offset-rewind").evidence[1].value == 90
+    assert "offset-rewind" not in codes(judge(records(6)))
+    assert "offset-rewind" not in codes(judge([made[3], made[5]]))  # what was between is not known
+
+
+@pytest.mark.parametrize(
+    ("sink", "fires"),
+    [
+        (FOREACH_BATCH, True),
+        ("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@47ce476", True),
+        ("ForeachSink", True),
+        ("FileSink[/out]", False),
+        ("MemorySink", False),
+    ],
+)
+def test_delivery_is_said_calmly(sink, fires):
+    """Info, for sinks that may write a batch twice."""
+    diagnosis = judge(records(sink=sink))
+    assert ("sink-not-idempotent" in codes(diagnosis)) == fires
+    assert loud(diagnosis) == []
+
+
+def test_a_socket_cannot_be_read_again():
+    """Info as well."""
+    diagnosis = judge(records(source="TextSocketV2[host: localhost, port: 9999]"))
+    assert codes(diagnosis) == ["source-not-replayable"]
+
+
+def test_missed_progress_counts_what_is_missing():
+    """Batches between the first and the last one seen of the run."""
+    made = records(12)
+    diagnosis = judge([*made[:4], *made[7:]])
+    assert hint(diagnosis, "missed-progress").evidence[0].value == 3
+    assert loud(diagnosis) == []
+    assert codes(judge(made)) == []
+
+
+def test_a_gap_of_an_earlier_run_is_history():
+    """Only the latest run is judged."""
+    made = records(6)
+    history = history_of([*made[:2], *made[4:], *records(6, first=6, run="run-2", begin=BEGIN + 1e6)])
+    assert "missed-progress" not in codes(diagnose(history, 2))
+
+
+def test_metric_unreliable_when_a_source_contradicts_itself():
+    """Its own metric says that nothing waits, its offsets say that rows do."""
+    made = records(6, backlog=500)
+    for record in made:
+        record["sources"][0]["metrics"] = {"maxOffsetsBehindLatest": "0"}
+    assert "metric-unreliable" in codes(judge(made))
+    for record in made:
+        record["sources"][0]["metrics"] = {"maxOffsetsBehindLatest": "500"}
+    assert "metric-unreliable" not in codes(judge(made))
+
+
+def test_metric_unreliable_for_rocksdb_without_memory():
+    """A known defect: 0 bytes for state that has rows."""
+    broken = [operator(memoryUsedBytes=0, customMetrics={"rocksdbGetCount": 3})]
+    assert "metric-unreliable" in codes(judge(records(3, state=broken)))
+    empty = [operator(memoryUsedBytes=0, numRowsTotal=0, customMetrics={"rocksdbGetCount": 3})]
+    assert "metric-unreliable" not in codes(judge(records(3, state=empty)))

@@ -1,0 +1,99 @@
+"""Rules about state."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_streamwatch.facts import Facts
+from tests.unit.diagnosis.made import BEGIN, codes, hint, iso, judge, loud, operator, records
+
+HOUR = 3_600_000
+
+
+def growing(name="stateStoreSave", rows=lambda i: 1000 + 200 * i, count=30, event=None, **values):
+    return records(count, state=lambda i: [operator(name, numRowsTotal=int(rows(i)), **values)], event=event, output=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("stateStoreSave", "no watermark"), ("dedupe", "every key for ever"), ("symmetricHashJoin", "neither watermarks")],
+)
+def test_state_growth_without_a_watermark(name, words):
+    """The reason is found by the operator."""
+    found = hint(judge(growing(name)), "state-growth")
+    assert words in found.cause
+    assert found.severity == "warning"
+    assert found.code_fix
+
+
+def test_state_growth_in_complete_mode():
+    """Every group is kept, whatever the watermark."""
+    diagnosis = judge(growing(event={"watermark": iso(BEGIN)}), facts=Facts(outputMode="complete"))
+    assert "Complete mode" in hint(diagnosis, "state-growth").cause
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        growing(rows=lambda i: 1000 + 500 * min(i, 5)),  # the keys are known now
+        growing(rows=lambda i: 3000 * (1 - 0.8**i)),  # ever fewer new keys
+        growing(rows=lambda i: 1000 + 10 * i),  # a third in all
+        growing(rows=lambda i: 10 + 2 * i),  # a few keys
+        growing(numRowsRemoved=1),
+        growing(count=8),
+        growing(rows=lambda i: 1000 + 200 * (i % 9)),
+    ],
+)
+def test_state_growth_is_silent(made):
+    """Keys that come back, removal, a plateau, few rows, few batches."""
+    assert "state-growth" not in codes(judge(made))
+
+
+def moving(lag):
+    def event(i):
+        start = BEGIN + 2000 * i
+        return {"max": iso(start), "min": iso(start - 1000), "avg": iso(start - 500), "watermark": iso(start - lag)}
+
+    return event
+
+
+def test_state_growth_with_a_moving_watermark_waits_until_removal_is_overdue():
+    """A window may end long after its rows; and then it is info, because the length of the window is not known."""
+    overdue = judge(growing(event=moving(3_000)), facts=Facts(watermarks=(("ts", 3_000.0),)))
+    assert hint(overdue, "state-growth").severity == "info"
+    assert "state-growth" not in codes(judge(growing(event=moving(HOUR))))
+
+
+@pytest.mark.parametrize(("commit", "fires"), [(1400, True), (1100, False), (300, False)])
+def test_state_commit_slow_by_the_mean_of_the_partitions(commit, fires):
+    """However many tasks ran at once, the mean of a partition passed by the clock: half of addBatch (2,549 ms)."""
+    made = records(ms=2600, state=[operator(commitTimeMs=4 * commit)])
+    diagnosis = judge(made)
+    assert ("state-commit-slow" in codes(diagnosis)) == fires
+    if fires:
+        assert codes(diagnosis)[0] == "state-commit-slow"
+        assert "RocksDB" in hint(diagnosis, "state-commit-slow").code_fix
+
+
+def test_commit_times_are_sums_over_tasks():
+    """A sum beyond the interval is ordinary."""
+    many = [operator(commitTimeMs=5000, numShufflePartitions=20, numStateStoreInstances=20)]
+    assert codes(judge(records(ms=1500, rows=5000, state=many))) == []
+
+
+@pytest.mark.parametrize(("size", "fires"), [(3 * 1024**3, True), (1024**3, False)])
+def test_state_memory_in_the_heap(size, fires):
+    """Two GiB in the JVM; RocksDB keeps it outside."""
+    assert ("state-memory" in codes(judge(records(3, state=[operator(memoryUsedBytes=size)])))) == fires
+    rocksdb = [operator(memoryUsedBytes=size, customMetrics={"rocksdbGetCount": 5})]
+    assert "state-memory" not in codes(judge(records(3, state=rocksdb)))
+    assert loud(judge(records(3, state=[operator(memoryUsedBytes=size)]))) == []
+
+
+@pytest.mark.parametrize(
+    ("misses", "fires"), [(lambda i: 4 * i, True), (lambda i: 4, False), (lambda i: 4 * (i // 6), False)]
+)
+def test_state_reload_when_the_cache_misses_again_and_again(misses, fires):
+    """The first load is ordinary."""
+    made = records(20, state=lambda i: [operator(customMetrics={"loadedMapCacheMissCount": misses(i)})])
+    assert ("state-reload" in codes(judge(made))) == fires

@@ -1,0 +1,169 @@
+"""Rules about keeping up and about limits: where they fire, and where they stay silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_streamwatch.facts import Facts
+from tests.unit.diagnosis.made import FILES, codes, hint, judge, loud, records
+
+
+@pytest.mark.parametrize(
+    ("ms", "code"), [(1500, None), (1700, "at-capacity"), (1960, "at-capacity"), (2040, "falling-behind")]
+)
+def test_falling_behind_and_at_capacity_by_batch_time(ms, code):
+    """Each side of 0.8 and of 1 of the interval; the evidence has both numbers and the batches."""
+    diagnosis = judge(records(ms=ms))
+    assert codes(diagnosis) == ([code] if code else [])
+    if code:
+        numbers = {one.name: one for one in hint(diagnosis, code).evidence}
+        assert numbers["triggerExecution"].value == ms
+        assert numbers["trigger interval"].value == 2000
+        assert numbers["triggerExecution"].batches[-1] == 19
+
+
+def test_falling_behind_proposes_an_interval_that_fits():
+    """Where the fit says that a longer interval helps, it is computed from this query's batches."""
+    made = records(40, rows=lambda i: 100 + 20 * (i % 10), ms=lambda i: 2000 + (100 + 20 * (i % 10)), interval=2000)
+    found = hint(judge(made), "falling-behind")
+    assert found.code_fix == '.trigger(processingTime="3 seconds")'
+    assert found.effect.unit == "share"
+    assert found.effect.low <= found.effect.best <= found.effect.high < 1
+
+
+def test_no_interval_is_proposed_where_rows_cost_the_time():
+    """A longer interval brings more rows; it does not help."""
+    made = records(40, rows=lambda i: 1000 + 200 * (i % 10), ms=lambda i: 3 * (1000 + 200 * (i % 10)))
+    found = hint(judge(made), "falling-behind")
+    assert found.code_fix is None
+
+
+@pytest.mark.parametrize(
+    ("backlog", "fires"),
+    [
+        (lambda i: 40 * i, True),
+        (lambda i: 4 * i, False),  # less than a batch in all
+        (lambda i: 2000 + 500 * (i % 2), False),
+        (lambda i: 5000 - 100 * i, False),
+        (None, False),
+    ],
+)
+def test_backlog_growing_needs_a_sure_rise_of_a_batch(backlog, fires):
+    """A rise by chance, or by less than a batch, is no trend."""
+    assert ("backlog-growing" in codes(judge(records(backlog=backlog)))) == fires
+
+
+def test_rate_limit_reached_is_a_warning_only_while_time_is_left():
+    """With time left the limit is the cause of a growing backlog, and a higher one is computed."""
+    facts = Facts(rateLimit=(("maxOffsetsPerTrigger", "100"),))
+    diagnosis = judge(records(backlog=lambda i: 1000 + 60 * i, ms=600), facts=facts)
+    found = hint(diagnosis, "rate-limit-reached")
+    assert codes(diagnosis)[:2] == ["rate-limit-reached", "backlog-growing"]
+    assert found.severity == "warning"
+    assert hint(diagnosis, "backlog-growing").under == "rate-limit-reached"
+    value = float(found.code_fix.split('"')[3])
+    assert value >= 160  # what arrives in an interval
+    assert found.effect.unit == "ms"
+
+
+def test_rate_limit_reached_is_info_when_the_batches_are_late_or_the_backlog_shrinks():
+    """Then a higher limit does not help, or nothing is wrong."""
+    facts = Facts(rateLimit=(("maxOffsetsPerTrigger", "100"),))
+    late = judge(records(backlog=lambda i: 1000 + 60 * i, ms=2500), facts=facts)
+    assert hint(late, "rate-limit-reached").severity == "info"
+    assert codes(late)[0] == "falling-behind"
+    catching_up = judge(records(backlog=lambda i: 9000 - 100 * i), facts=facts)
+    assert hint(catching_up, "rate-limit-reached").severity == "info"
+    assert loud(catching_up) == []
+
+
+@pytest.mark.parametrize("rows", [90, lambda i: 60 + 5 * (i % 4)])
+def test_batches_below_the_limit_have_not_reached_it(rows):
+    """A query that takes what there is."""
+    facts = Facts(rateLimit=(("maxOffsetsPerTrigger", "100"),))
+    assert codes(judge(records(rows=rows, backlog=0), facts=facts)) == []
+
+
+def test_one_file_a_batch_is_a_reached_limit():
+    """Every batch with data takes exactly the limit; whether more wait is not known."""
+    facts = Facts(rateLimit=(("maxFilesPerTrigger", "1"),))
+    diagnosis = judge(records(source=FILES, rows=lambda i: 50 + i % 7), facts=facts)
+    assert codes(diagnosis) == ["rate-limit-reached"]
+    assert loud(diagnosis) == []
+
+
+def first_takes_all(rows: int, ms: int, **more):
+    return records(10, rows=lambda i: 100 if i else rows, ms=lambda i: 500 if i else ms, **more)
+
+
+@pytest.mark.parametrize(
+    ("rows", "ms", "fires"),
+    [(100_000, 30_000, True), (100_000, 4_000, False), (900, 30_000, False), (1_100, 11_000, True)],
+)
+def test_no_rate_limit_needs_a_huge_and_slow_first_batch(rows, ms, fires):
+    """Ten times the usual rows, and long; a cold start alone is neither."""
+    diagnosis = judge(first_takes_all(rows, ms, backlog=0), facts=Facts(rateLimit=()))
+    assert ("no-rate-limit" in codes(diagnosis)) == fires
+    if fires:
+        assert hint(diagnosis, "no-rate-limit").evidence[0].batches == (0,)
+        assert "maxOffsetsPerTrigger" in hint(diagnosis, "no-rate-limit").code_fix
+
+
+def test_no_rate_limit_is_not_said_of_a_limited_source():
+    """The first batch took its limit; or nothing tells whether there is one."""
+    limited = Facts(rateLimit=(("maxOffsetsPerTrigger", "100000"),))
+    assert "no-rate-limit" not in codes(judge(first_takes_all(100_000, 30_000, backlog=0), facts=limited))
+    assert "no-rate-limit" not in codes(judge(first_takes_all(100_000, 30_000, source=FILES)))
+
+
+def test_overhead_bound_when_the_fixed_cost_dominates():
+    """The rows hardly matter, no part stands out and no time is left."""
+
+    def made(fixed: int):
+        rows = [100 + 30 * (i % 10) for i in range(40)]
+        return records(
+            40, rows=lambda i: rows[i], ms=lambda i: int(fixed + rows[i] * (1900 - fixed) / 250), interval=2000
+        )
+
+    assert "overhead-bound" in codes(judge(made(1700)))
+    assert "overhead-bound" not in codes(judge(made(1100)))
+    idle = records(40, rows=lambda i: 100 + 30 * (i % 10), ms=lambda i: 500 + i % 10, interval=2000)
+    assert codes(judge(idle)) == []
+
+
+@pytest.mark.parametrize(
+    ("ms", "rows", "fires"),
+    [
+        (lambda i: 500 + 15 * i, 100, True),
+        (lambda i: 500 + 3 * i, 100, False),  # not much
+        (lambda i: 500 + 15 * i, lambda i: 100 + 3 * i, False),  # the rows grow as well
+        (lambda i: 500 if i < 30 else 1200, 100, False),  # a step
+        (lambda i: 500 + 200 * (i % 5), 100, False),
+    ],
+)
+def test_duration_trend_needs_flat_rows_and_steady_growth(ms, rows, fires):
+    """Batch time that grows for the same rows."""
+    assert ("duration-trend" in codes(judge(records(60, ms=ms, rows=rows)))) == fires
+
+
+def test_duration_trend_names_the_part_that_grows():
+    """The cause says where the time goes."""
+    made = records(60, ms=lambda i: 500 + 15 * i, parts={"latestOffset": lambda i: 5 + 15 * i})
+    assert "latestOffset" in hint(judge(made), "duration-trend").cause
+
+
+@pytest.mark.parametrize(("missing", "fires"), [(1200, True), (900, False), (100, False)])
+def test_time_unaccounted_shows_the_missing_time(missing, fires):
+    """A second and a third of the batch that no part explains."""
+    made = records(ms=3000, interval=5000, parts={"addBatch": 3000 - 51 - missing})
+    diagnosis = judge(made, 5000)
+    assert ("time-unaccounted" in codes(diagnosis)) == fires
+    assert loud(diagnosis) == []
+
+
+def test_time_unaccounted_is_the_cause_of_a_lag():
+    """Then it stands before the symptom and is as severe."""
+    diagnosis = judge(records(ms=3000, parts={"addBatch": 500}))
+    assert codes(diagnosis)[:2] == ["time-unaccounted", "falling-behind"]
+    assert hint(diagnosis, "falling-behind").under == "time-unaccounted"
+    assert hint(diagnosis, "time-unaccounted").severity == "critical"
