@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import overview
 from jupyter_streamwatch.format import clean
 from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import epoch_ms
 from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.redaction import redact
 
@@ -60,7 +59,7 @@ def take(
     recording = what if isinstance(what, Recording) else Recording(_histories(what))
     chosen = [recording.queries[query]] if query is not None else list(recording.queries.values())
     ranked = overview.ranked(chosen, session, now)
-    taken = now if now is not None else _taken(recording)
+    taken = next((at for at in (now, recording.taken) if at is not None), time.time() * 1000)
     problems = [clean(redact(str(skipped.reason))) for skipped in recording.skipped]
     if len(problems) > PROBLEMS:
         problems[PROBLEMS:] = [f"{len(problems) - PROBLEMS} more parts were not understood."]
@@ -79,10 +78,3 @@ def _histories(what: History | Mapping[str, History] | Iterable[History]) -> lis
     if isinstance(what, History):
         return [what]
     return list(what.values()) if isinstance(what, Mapping) else list(what)
-
-
-def _taken(recording: Recording) -> float:
-    taken = recording.taken
-    if isinstance(taken, str):
-        taken = epoch_ms(taken)
-    return taken if taken is not None else datetime.now(timezone.utc).timestamp() * 1000

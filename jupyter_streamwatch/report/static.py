@@ -30,6 +30,7 @@ MOST_PNG = 55_000  # times 4/3 in the notebook's JSON
 MOST_LINES = 40  # queries with a line of their own; the rest is counted by state
 EXPLAINED = 5  # queries with facts and hints in full
 HINTS = 4  # hints of a query in full; the rest is named
+PIECE = 80  # characters of a piece of evidence; longer ones are texts that stand elsewhere too
 ERROR_LENGTH = 4_000  # characters of an error's full text
 WIDTH = 900  # pixels of the picture
 
@@ -112,7 +113,9 @@ def _html(content: Content, message: str, most: int, explained: int) -> str:
     shown = content.queries[:most]
     parts: list[str | None] = [el("p", message) if message else None]
     if shown:
-        head = el("tr", *(el("th", heading) for heading in _HEADINGS))
+        head = el(
+            "tr", *(el("th", _left(heading)) for heading in _HEADINGS[:2]), *(el("th", one) for one in _HEADINGS[2:])
+        )
         rows = [row for query in shown for row in _rows(query.line)]
         parts.append(el("table", el("thead", head), el("tbody", *rows)))
     else:
@@ -128,8 +131,8 @@ def _rows(line: dict[str, Any]) -> list[Html]:
     state, batch, rates = line["state"], line["batch"], line["rates"]
     backlog = line["backlog"]["text"] + (f", {line['backlog']['trend']}" if line["backlog"]["trend"] else "")
     cells = [
-        el("td", el("b", f"{words.glyph(state['level'])} {state['label']}"), title=state["reason"]),
-        el("td", name(line["name"]), title=middle(line["fullName"], 200)),
+        el("td", _left(el("b", f"{words.glyph(state['level'])} {state['label']}")), title=state["reason"]),
+        el("td", _left(name(line["name"])), title=middle(line["fullName"], 200)),
         el("td", rates["input"], title=rates["tip"]),
         el("td", rates["processed"], title=rates["tip"]),
         el("td", batch["id"], title=batch["tip"]),
@@ -139,7 +142,12 @@ def _rows(line: dict[str, Any]) -> list[Html]:
     ]
     notes = [below["text"] for below in (line["note"], line["running"]) if below]
     span = len(_HEADINGS) - 1
-    return [el("tr", *cells), *(el("tr", el("td"), el("td", name(note), colspan=span)) for note in notes)]
+    return [el("tr", *cells), *(el("tr", el("td"), el("td", _left(name(note)), colspan=span)) for note in notes)]
+
+
+def _left(text: str) -> Html:
+    """Notebooks set all cells to the right by style, which an attribute of the cell could not change."""
+    return el("div", text, align="left")
 
 
 def _explained(query: Query) -> Html:
@@ -160,14 +168,15 @@ def _explained(query: Query) -> Html:
 
 
 def _hint(hint: dict[str, Any]) -> Html:
-    evidence = ", ".join(words.evidence(one) for one in hint["evidence"])
+    pieces = [words.evidence(one) for one in hint["evidence"]]
+    evidence = " · ".join(piece for piece in pieces if len(piece) <= PIECE)
+    advice = " ".join(text for text in (hint["cause"], hint["fix"]) if text)
     return el(
         "li",
         el("b", f"{words.glyph(hint['severity'])} {hint['title']}"),
-        f" {evidence}." if evidence else None,
-        f" {hint['cause']}" if hint["cause"] else None,
-        f" {hint['fix']}" if hint["fix"] else None,
-        el("pre", hint["code_fix"]) if hint["code_fix"] else None,
+        join(el("br"), el("small", evidence)) if evidence else None,
+        join(el("br"), advice) if advice else None,
+        el("pre", el("code", hint["code_fix"])) if hint["code_fix"] else None,
     )
 
 

@@ -17,24 +17,10 @@ from tests.unit.queries import RUN, START, UDF_ERROR, hint, history, kafka, verd
 
 # What JupyterLab's sanitiser keeps of an untrusted output (a part of its list).
 KEPT = {
-    "div",
-    "p",
-    "b",
-    "small",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "ul",
-    "li",
-    "pre",
-    "bdi",
-    "details",
-    "summary",
+    *("div", "p", "b", "br", "small", "pre", "code", "bdi", "ul", "li", "details", "summary"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
 }
-KEPT_ATTRIBUTES = {"title", "colspan"}
+KEPT_ATTRIBUTES = {"title", "colspan", "align"}
 
 
 class Elements(HTMLParser):
