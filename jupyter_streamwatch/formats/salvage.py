@@ -139,25 +139,23 @@ class Salvager:
         if not self._run:
             return
         text = layout.clean("".join(self._run))
-        pos = 0
-        counted = 0
+        pos = done = 0  # where to search on; up to where everything was given
         words = [word for word in _WORDS if word in text]
         while marker := _marker(text, pos, words):
             start, place = _record(text, pos, marker)
             if place.cut and not final and place.end >= len(text) and len(text) - start < MAX_CARRY:
                 break
-            yield from self._between(text, pos, start)
-            self._line += text.count("\n", counted, start)
-            counted = start
+            pos = max(place.end, start + 1)
             if place.items:
+                yield from self._between(text, done, start)
                 yield from self._deliver(place.items)
                 if place.cut and any(item.kind == "progress" for item in place.items):
                     yield Found("skipped", (CUT, text[start : start + 200]), self._line)
-            pos = max(place.end, start + 1)
+                self._line += text.count("\n", start, pos)
+                done = pos
         else:
             start = len(text) if final else max(pos, text.rfind("\n", 0, max(0, len(text) - BEHIND)) + 1)
-            yield from self._between(text, pos, start)
-        self._line += text.count("\n", counted, start)
+        yield from self._between(text, done, start)
         self._run = [text[start:]] if start < len(text) else []
         self._size = len(text) - start
 
@@ -166,6 +164,7 @@ class Salvager:
         for event in lifecycle(text, start, end):
             yield from self._flush()
             yield Found("event", event, self._line)
+        self._line += text.count("\n", start, end)
 
 
 def _marker(text: str, pos: int, words: list[str]) -> re.Match[str] | None:
