@@ -23,6 +23,8 @@ from jupyter_streamwatch.leases import ATTACHING, Leases, cell
 from jupyter_streamwatch.settings import StreamWatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_streamwatch.report.static import Static
     from jupyter_streamwatch.watcher import Watch
 
@@ -67,12 +69,13 @@ class Dashboard(anywidget.AnyWidget):
         """
         import bokeh
 
+        self._wake = threading.Event()
+        self._closed = threading.Event()
+        self._unsubscribe: Callable[[], None] = lambda: None
         chosen = None if query is None else watch.queries[query].id
         self._watch = watch
         self._delivery = Delivery(watch, chosen)
         self._leases = Leases(cell())
-        self._wake = threading.Event()
-        self._closed = threading.Event()
         self._sending = threading.Lock()
         self._sent_at = 0.0
         self._shown = False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from jupyter_streamwatch.history import History
-    from jupyter_streamwatch.watcher import Session
+    from jupyter_streamwatch.attachment import Session
 
     class Source(Protocol):
         """What is shown: a watch."""

@@ -28,7 +28,7 @@ def stamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
 
 
-def batch(id: str, run: str, number: int, at: datetime, took: int, rows: int, **more: Any) -> Any:
+def batch(id: str, run: str, number: int, at: datetime, took: int, rows: int, **more: Any) -> Any:  # noqa: PLR0917
     """Make the progress of one batch, with the parts of its time."""
     parts = {"latestOffset": 30, "getBatch": 4, "queryPlanning": 45, "walCommit": 60, "commitOffsets": 55}
     durations = {**parts, "addBatch": max(took - sum(parts.values()) - 20, 1), "triggerExecution": took}
@@ -196,17 +196,22 @@ def snapshot(histories: list[History]) -> dict[str, Any]:
     return made
 
 
+SURFACES = {
+    False: ("#fff", "#fafafa", "#f2f2f2", "#1c1c1c", "#e4e4e4"),
+    True: ("#111", "#1a1a1a", "#262626", "#e2e2e2", "#333"),
+}
+
+
 def page(picture: dict[str, Any], *, dark: bool = False) -> str:
-    """One HTML file that shows a picture without a kernel, on a light or dark surface."""
-    script = (Path(bokeh.__file__).parent / "server/static/js/bokeh.min.js").read_text().replace("</script", "<\\/script")
+    """One HTML file that shows a picture without a kernel, on a light or dark surface as JupyterLab has them."""
+    script = (Path(bokeh.__file__).parent / "server/static/js/bokeh.min.js").read_text()
+    script = script.replace("</script", "<\\/script")
     data = json.dumps(picture).replace("<", "\\u003c")
-    scheme = "dark" if dark else "light"
-    surface = "#111" if dark else "#fff"
+    names = ("layout-color0", "layout-color1", "layout-color2", "content-font-color1", "border-color2")
+    host = ";".join(f"--jp-{name}:{color}" for name, color in zip(names, SURFACES[dark], strict=True))
     return (
-        f"<!doctype html><meta charset=utf-8><style>:root{{color-scheme:{scheme};--jp-layout-color0:{surface};"
-        f"--jp-layout-color1:{'#1a1a1a' if dark else '#fafafa'};--jp-layout-color2:{'#262626' if dark else '#f2f2f2'};"
-        f"--jp-content-font-color1:{'#e2e2e2' if dark else '#1c1c1c'};--jp-border-color2:{'#333' if dark else '#e4e4e4'}}}"
-        f"body{{margin:0;background:{surface};font:13px sans-serif}}</style>"
+        f"<!doctype html><meta charset=utf-8><style>:root{{color-scheme:{'dark' if dark else 'light'};{host}}}"
+        f"body{{margin:0;background:{SURFACES[dark][0]};font:13px sans-serif}}</style>"
         f"<style>{(STATIC / 'widget.css').read_text()}</style><div id=streamwatch></div>"
         f'<script type="application/json" id="streamwatch-data">{data}</script>'
         f"<script>{script}</script>"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.conftest import PROLOGUE
-from tests.helpers import wait_until
+from tests.browser.conftest import PROLOGUE, ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,19 +15,196 @@ if TYPE_CHECKING:
 
 SHOW = f"{PROLOGUE}\nfrom tests.browser.fakes import FakeWatch\nwatch = FakeWatch()\nwatch.dashboard()"
 SLEEP = "import time\ntime.sleep(8)\nprint('slept')"
+EXECUTING = "cell => jupyterapp.shell.currentWidget.content.widgets[cell].model.executionState === 'running'"
 
 
 @pytest.fixture(scope="module")
 def live(notebook: Callable[..., Notebook]) -> Notebook:
     """A notebook with a dashboard whose query has a batch every 0.25 s."""
-    made = notebook(SHOW, SLEEP, "watch.pause()", "watch.views")
+    made = notebook(SHOW, SLEEP, "watch.pause()", "watch.views", "watch.stop()")
     made.run(0)
     return made
 
 
 def test_first_picture(live: Notebook) -> None:
-    """Lines are there at once and charts are painted within 10 s of the cell, without an answer from the kernel."""
+    """Lines and charts are painted within 10 s of the cell, without an answer from the kernel."""
     live.wait("d.charts > 0 && d.painted > 0", 10)
     assert live.page.locator(".sw-line").count() == 1
-    assert live.page.locator(".sw-line").inner_text().startswith("Keeping up")
+    assert live.page.locator(".sw-line .sw-state").inner_text() == "Keeping up"
     assert live.errors == []
+
+
+def test_it_grows_while_another_cell_sleeps(live: Notebook) -> None:
+    """New batches are painted while the kernel is busy with a cell."""
+    live.run(1)
+    live.page.wait_for_function(EXECUTING, arg=1)
+    before = live.data()
+    live.wait(f"d.lastBatch > {int(before['lastBatch']) + 8} && d.painted > {int(before['painted']) + 2}", 6)
+    assert live.page.evaluate(EXECUTING, 1)
+
+
+def test_no_batch_is_lost_or_doubled(live: Notebook) -> None:
+    """The page has every batch from the first to the last once."""
+    data = live.data()
+    assert data["batches"] == f"0-{data['lastBatch']}"
+    assert int(data["batchCount"]) == int(data["lastBatch"]) + 1
+
+
+def test_a_second_view_is_equal(live: Notebook) -> None:
+    """A new view of the same output shows the same batches, at once and from then on."""
+    live.page.evaluate("() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
+    live.command("notebook:create-output-view")
+    live.wait("d.charts > 0 && d.painted > 2", 15, view=1)
+    live.page.wait_for_function(
+        "roots => { const [a, b] = document.querySelectorAll(roots);"
+        " return a.dataset.batches === b.dataset.batches && a.dataset.n === b.dataset.n; }",
+        arg=ROOTS,
+    )
+    live.page.evaluate("() => [...jupyterapp.shell.widgets('main')].at(-1).close()")
+    live.page.wait_for_function("roots => document.querySelectorAll(roots).length === 1", arg=ROOTS)
+
+
+def test_keys_stay_in_the_dashboard(live: Notebook) -> None:
+    """Arrow keys move the cursor batch by batch, and no key acts on the notebook's cells."""
+    cells = "() => [jupyterapp.shell.currentWidget.content.widgets.length, jupyterapp.shell.currentWidget.content.activeCellIndex]"
+    live.page.evaluate("() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
+    live.page.locator(f"{ROOTS} .sw-chart-bar").click()
+    before = live.page.evaluate(cells)
+    live.page.keyboard.press("ArrowLeft")
+    live.wait("d.cursor !== ''")
+    first = int(live.data()["cursor"])
+    live.page.keyboard.press("ArrowLeft")
+    live.wait(f"+d.cursor === {first - 1}")
+    for key in ("ArrowDown", "x", "d", "d", "a", "ArrowUp"):
+        live.page.keyboard.press(key)
+    assert live.page.evaluate(cells) == before
+    assert live.page.locator(".sw-cursor:not([hidden])").count() == 3
+    live.page.keyboard.press("Escape")
+    live.wait("d.cursor === ''")
+
+
+def test_the_cursor_waits_and_live_goes_on(live: Notebook) -> None:
+    """While a batch is looked at the charts do not move; Live shows what came meanwhile."""
+    live.page.locator(f"{ROOTS} .sw-chart-bar").click()
+    live.page.keyboard.press("Home")
+    live.wait("d.cursor === '0'")
+    painted = live.data()["painted"]
+    last = int(live.data()["lastBatch"])
+    live.wait(f"d.lastBatch > {last + 4}")
+    assert live.data()["painted"] == painted
+    live.page.get_by_role("button", name="Live").click()
+    live.wait(f"d.cursor === '' && d.painted > {painted}")
+
+
+def test_the_pointer_shows_the_same_batch_in_every_chart(live: Notebook) -> None:
+    """Pointing at one chart draws the cursor in all, and names the batch once."""
+    box = live.page.locator(".sw-place").first.bounding_box()
+    assert box is not None
+    live.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    live.wait("d.cursor !== ''")
+    assert live.page.locator(".sw-cursor:not([hidden])").count() == 3
+    assert live.page.locator(".sw-bar-batch").inner_text().startswith(f"Batch {live.data()['cursor']} ·")
+    live.page.mouse.move(5, 5)
+    live.wait("d.cursor === ''")
+
+
+def test_dark_theme(live: Notebook) -> None:
+    """The dashboard follows JupyterLab's theme at once."""
+    assert live.data()["theme"] == "light"
+    surface = "roots => getComputedStyle(document.querySelector(roots)).backgroundColor"
+    light = live.page.evaluate(surface, ROOTS)
+    live.command("apputils:change-theme", {"theme": "JupyterLab Dark"})
+    live.wait("d.theme === 'dark'")
+    assert live.page.evaluate(surface, ROOTS) != light
+    live.command("apputils:change-theme", {"theme": "JupyterLab Light"})
+    live.wait("d.theme === 'light'")
+
+
+def test_a_hidden_view_is_not_fed(live: Notebook) -> None:
+    """When the notebook's tab is behind another one nothing is sent; what was missed is there on return."""
+    live.command("launcher:create")
+    live.page.wait_for_selector(".jp-Launcher")
+    live.page.wait_for_function("roots => !document.querySelector(roots).offsetParent", arg=ROOTS)
+    live.page.wait_for_function(
+        """async roots => {
+            const root = document.querySelector(roots), before = root.dataset.n;
+            await new Promise(done => setTimeout(done, 1500));
+            return root.dataset.n === before;
+        }""",
+        arg=ROOTS,
+    )
+    before = int(live.data()["lastBatch"])
+    live.page.evaluate("() => [...jupyterapp.shell.widgets('main')].at(-1).close()")
+    live.wait(f"d.lastBatch > {before + 4}")
+    data = live.data()
+    assert data["batches"] == f"0-{data['lastBatch']}"
+
+
+def test_a_reload_keeps_every_batch_once(live: Notebook) -> None:
+    """After a reload of the page the same batches are there, none lost, none twice, and it goes on."""
+    live.save()
+    before = int(live.data()["lastBatch"])
+    live.open()
+    live.wait(f"d.charts > 0 && d.painted > 0 && d.lastBatch >= {before}", 30)
+    live.wait(f"d.lastBatch > {before + 8}")
+    data = live.data()
+    assert data["batches"] == f"0-{data['lastBatch']}"
+    live.ran(2)
+
+
+@pytest.mark.parametrize("width", [600, 1600])
+def test_nothing_overflows(live: Notebook, width: int) -> None:
+    """In a narrow and a wide window nothing is wider than its place."""
+    live.page.set_viewport_size({"width": width, "height": 1000})
+    live.page.wait_for_function(
+        """roots => {
+            const root = document.querySelector(roots), box = root.getBoundingClientRect();
+            return box.width > 0 && [...root.querySelectorAll('*')].every(one => {
+                const at = one.getBoundingClientRect();
+                return !at.width || getComputedStyle(one).position === 'absolute' || at.right <= box.right + 1;
+            });
+        }""",
+        arg=ROOTS,
+        timeout=10_000,
+    )
+
+
+def test_stop_leaves_a_static_picture(live: Notebook) -> None:
+    """After stop, a restart of the kernel and a reload, text and picture are there; the file is small."""
+    live.page.set_viewport_size({"width": 1400, "height": 1000})
+    live.page.evaluate(
+        "() => { jupyterapp.shell.currentWidget.content.widgets[4].model.sharedModel.setSource('watch.stop();') }"
+    )
+    live.ran(4)
+    live.page.wait_for_function("roots => document.querySelectorAll(roots).length === 0", arg=ROOTS)
+    content = live.save()
+    assert live.path.stat().st_size < 150_000
+    kept = [output["data"] for output in content["cells"][0]["outputs"]]
+    assert [sorted(data) for data in kept] == [["text/html", "text/plain"], ["image/png", "text/plain"]]
+    live.restart()
+    live.open()
+    live.page.wait_for_selector(".jp-OutputArea-output img")
+    assert "clicks" in live.text(0)
+    assert live.errors == []
+
+
+def test_a_dead_kernel_leaves_the_picture(notebook: Callable[..., Notebook]) -> None:
+    """When the kernel restarts without a stop, the picture stays, greyed, with the time of the last update."""
+    made = notebook(SHOW)
+    made.run(0)
+    made.wait("d.charts > 0 && d.painted > 0", 30)
+    made.restart()
+    made.wait("d.connection === 'gone'")
+    assert "Last update" in made.page.locator(".sw-status").inner_text()
+    assert made.page.locator(f"{ROOTS}.sw-stale").count() == 1
+    assert int(made.data()["batchCount"]) >= 20
+
+
+def test_notebook_7(notebook: Callable[..., Notebook]) -> None:
+    """The same dashboard works in Notebook 7."""
+    made = notebook(SHOW, kind="notebook")
+    made.run(0)
+    made.wait("d.charts > 0 && d.painted > 0", 30)
+    last = int(made.data()["lastBatch"])
+    made.wait(f"d.lastBatch > {last + 4}")
+    assert made.errors == []

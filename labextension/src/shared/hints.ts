@@ -36,7 +36,7 @@ export class Hints {
     if (now === this.painted || holdsSelection(this.element)) return;
     this.painted = now;
     const items = (line?.hints ?? []).map((hint) => this.item(hint));
-    if (line?.details) items.unshift(this.error(line.details));
+    if (line?.details) items.push(this.error(line.details));
     const well = line && items.length === 0 && line.state.level === "ok" && !line.ended;
     this.element.replaceChildren(...(well ? [calm()] : items));
     setShown(this.element, this.element.childElementCount > 0);

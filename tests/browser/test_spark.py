@@ -1,0 +1,39 @@
+"""The dashboard over a real query of a real Spark, in a real JupyterLab."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.browser.conftest import Notebook
+
+from tests.browser.conftest import PROLOGUE
+
+START = f"""{PROLOGUE}
+from pyspark.sql import SparkSession
+import jupyter_streamwatch as sw
+spark = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+         .config("spark.sql.shuffle.partitions", "2").getOrCreate())
+watch = sw.watch()
+query = (spark.readStream.format("rate").option("rowsPerSecond", 20).load()
+         .writeStream.format("memory").queryName("ticks").trigger(processingTime="1 second").start())
+watch.dashboard()"""
+STOP = "query.stop(); left = watch.stop(); spark.stop()"
+
+
+def test_a_rate_query(notebook: Callable[..., Notebook]) -> None:
+    """Batches of Spark are painted while a cell sleeps; stopping leaves text and picture."""
+    made = notebook(START, "import time; time.sleep(6)", STOP)
+    made.ran(0, 120)
+    made.wait("d.queries === '1'", 10)
+    made.run(1)
+    made.wait("d.lastBatch >= 3 && d.painted > 3", 30)
+    data = made.data()
+    assert data["batches"] == f"0-{data['lastBatch']}"
+    assert made.page.locator(".sw-name").inner_text() == "ticks"
+    made.ran(2, 60)
+    made.page.wait_for_selector(".jp-OutputArea-output img")
+    assert "ticks" in made.text(0)
+    assert made.errors == []

@@ -1,0 +1,343 @@
+"""What a dashboard sends: exact, numbered, throttled, and only while somebody looks."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_streamwatch import charts, dashboard
+from jupyter_streamwatch.delivery import EXTRA_ROWS, Delivery
+from jupyter_streamwatch.leases import ATTACHING, LEASE, Leases
+from tests.browser.fakes import FakeWatch
+from tests.browser.scenes import now_of
+from tests.helpers import wait_until
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.history import History
+
+
+class Page:
+    """A page as store.ts is one: applies messages, and notices a gap."""
+
+    def __init__(self, snapshot: dict[str, Any]) -> None:
+        self.load(snapshot)
+        self.gaps = 0
+
+    def load(self, snapshot: dict[str, Any]) -> None:
+        copy = json.loads(json.dumps(snapshot, allow_nan=False))
+        self.n, self.lines, self.data = copy["n"], {line["id"]: line for line in copy["lines"]}, copy["data"]
+        self.order = [line["id"] for line in copy["lines"]]
+
+    def apply(self, message: dict[str, Any]) -> None:
+        if message["type"] == "snapshot":
+            self.load(message)
+            return
+        assert message["type"] == "delta"
+        if message["n"] != self.n + 1:
+            self.gaps += 1
+            return
+        self.n = message["n"]
+        message = json.loads(json.dumps(message, allow_nan=False))
+        self.lines |= {line["id"]: line for line in message.get("lines", ())}
+        self.order = message.get("order", self.order)
+        self.data = message.get("data", self.data)
+        self.data["marks"] = message.get("marks", self.data["marks"])
+        self.upsert(message.get("rows", {}))
+
+    def upsert(self, rows: dict[str, list[Any]]) -> None:
+        known = list(zip(self.data["batches"]["runId"], self.data["batches"]["batchId"], strict=True))
+        for at, key in enumerate(zip(rows.get("runId", ()), rows.get("batchId", ()), strict=True)):
+            row = {name: column[at] for name, column in rows.items()}
+            for name, column in self.data["batches"].items():
+                if key in known:
+                    column[known.index(key)] = row.get(name)
+                else:
+                    column.append(row.get(name))
+            if key not in known:
+                known.append(key)
+
+
+@pytest.fixture
+def watch() -> FakeWatch:
+    return FakeWatch(batches=20, pace=0)
+
+
+def delivery(watch: FakeWatch) -> Delivery:
+    return Delivery(watch, None, lambda: now_of(watch.histories()))
+
+
+def same(page: Page, history: History) -> None:
+    """The page has what a fresh page would get."""
+    fresh = json.loads(json.dumps(charts.data(history)))
+    assert page.data["batches"]["batchId"] == fresh["batches"]["batchId"]
+    assert page.data == fresh
+
+
+def test_deltas_give_what_a_fresh_picture_gives(watch: FakeWatch) -> None:
+    """After any number of steps, each of some batches, a page has exactly the rows of a fresh snapshot."""
+    sender = delivery(watch)
+    page = Page(sender.snapshot())
+    for count in (1, 3, 1, 12, 0, 2):
+        for _ in range(count):
+            watch.add()
+        message = sender.step()
+        if message is not None:
+            page.apply(message)
+        same(page, watch.histories()[0])
+    assert page.gaps == 0
+
+
+def test_nothing_new_sends_nothing(watch: FakeWatch) -> None:
+    """When nothing changed there is no message and no number is used up."""
+    sender = delivery(watch)
+    sender.snapshot()
+    watch.add()
+    assert sender.step() is not None
+    before = sender.n
+    assert sender.step() is None
+    assert sender.n == before
+
+
+def test_late_numbers_of_a_batch_arrive(watch: FakeWatch) -> None:
+    """The numbers of a batch's tasks come after the batch was sent: its row is sent again, and is not doubled."""
+    history = watch.histories()[0]
+    history.set_tasks("run-1", 19, {"tasks.count": 4.0})
+    sender = delivery(watch)
+    page = Page(sender.snapshot())
+    watch.add()
+    page.apply(sender.step() or {})
+    history.set_tasks("run-1", 20, {"tasks.count": 8.0})
+    page.apply(sender.step() or {})
+    same(page, history)
+    assert page.data["batches"]["tasks.count"][-1] == 8
+
+
+def test_new_kinds_of_charts_send_the_whole_picture(watch: FakeWatch) -> None:
+    """When the charts themselves change, a delta cannot tell: all is sent anew, with the next number."""
+    sender = delivery(watch)
+    sender.snapshot()
+    growing = watch.histories()[0]
+    from tests.browser import scenes
+
+    at = scenes.START.replace(year=2027)
+    growing.append(scenes.batch(growing.id, "run-1", 20, at, 900, 300, **scenes.stateful(20, at, 300)))
+    message = sender.step()
+    assert message is not None
+    assert message["type"] == "snapshot"
+    assert {root["name"] for root in message["charts"]["roots"]} >= {"state-rows", "event-time"}
+
+
+def test_a_long_run_is_cut_anew_before_it_grows_without_end(watch: FakeWatch) -> None:
+    """A page never holds many more rows than a fresh picture."""
+    sender = delivery(watch)
+    page = Page(sender.snapshot())
+    for _ in range(25):
+        for _ in range(50):
+            watch.add()
+        page.apply(sender.step() or {})
+        assert len(page.data["batches"]["batchId"]) <= charts.MAX_ROWS + EXTRA_ROWS
+    assert page.data["batches"]["batchId"][-1] == watch.histories()[0].seen - 1
+
+
+def test_selecting_another_query_sends_its_rows() -> None:
+    """A selection is answered by the whole picture; an unknown id changes nothing."""
+    watch = FakeWatch(scene="several")
+    sender = delivery(watch)
+    first = sender.snapshot()["selected"]
+    other = next(history.id for history in watch.histories() if history.name == "clicks")
+    assert first != other
+    assert not sender.select("nonsense")
+    assert sender.select(other)
+    message = sender.step()
+    assert message is not None
+    assert (message["type"], message["selected"]) == ("snapshot", other)
+    assert message["data"]["batches"]["batchId"][-1] == 59
+
+
+def test_the_worst_query_is_selected_and_stays(watch: FakeWatch) -> None:
+    """Without a choice the worst query is shown; it stays when another one gets worse, and yields when it ended."""
+    source = FakeWatch(scene="several")
+    sender = delivery(source)
+    shown = sender.snapshot()["selected"]
+    assert shown == sender.snapshot()["lines"][0]["id"]
+    source._made = [history for history in source._made if history.name != "late_flights"]
+    assert sender.snapshot()["selected"] == shown
+
+
+def test_lines_change_order_and_vanish() -> None:
+    """The page is told of a changed order, and sends no line twice."""
+    watch = FakeWatch(scene="several")
+    sender = delivery(watch)
+    page = Page(sender.snapshot())
+    watch._made = [h for h in watch._made if not (h.name or "").startswith("backfill")]
+    message = sender.step()
+    assert message is not None
+    page.apply(message)
+    assert len(page.order) == len(watch._made)
+
+
+def test_every_picture_is_plain_json() -> None:
+    """Unknown numbers are null: NaN is no JSON."""
+    for scene in ("one", "several", "empty"):
+        watch = FakeWatch(scene=scene)
+        json.dumps(delivery(watch).snapshot(), allow_nan=False)
+
+
+class Executing:
+    """Whether a cell runs, as a test says."""
+
+    busy = False
+    ended = 0.0
+
+
+def test_a_lease_lapses_unless_renewed() -> None:
+    """A page that was closed says nothing: after a while nobody looks."""
+    now = [0.0]
+    leases = Leases(Executing(), lambda: now[0])  # type: ignore[arg-type]
+    assert not leases.held()
+    leases.grant("a")
+    now[0] = LEASE - 1
+    assert leases.held()
+    leases.grant("a")
+    now[0] = 2 * LEASE - 2
+    assert leases.held()
+    now[0] = 3 * LEASE
+    assert not leases.held()
+
+
+def test_no_lease_lapses_while_a_cell_runs_nor_right_after() -> None:
+    """Renewals may wait for the end of the cell."""
+    now = [0.0]
+    executing = Executing()
+    leases = Leases(executing, lambda: now[0])  # type: ignore[arg-type]
+    leases.grant("a")
+    executing.busy, now[0] = True, 10 * LEASE
+    assert leases.held()
+    executing.busy, executing.ended = False, now[0]
+    now[0] += 1
+    assert leases.held()
+    now[0] += LEASE
+    assert not leases.held()
+
+
+def test_a_page_that_speaks_is_no_longer_attaching() -> None:
+    """A new page counts as a view until it says itself whether it is visible."""
+    leases = Leases(Executing())  # type: ignore[arg-type]
+    leases.grant(ATTACHING)
+    assert leases.held()
+    leases.release("its view")
+    assert not leases.held()
+
+
+class Wire:
+    """Catches what a dashboard sends."""
+
+    def __init__(self, made: dashboard.Dashboard) -> None:
+        self.messages: list[dict[str, Any]] = []
+        made.send = lambda content, buffers=None: self.messages.append(content)  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def made(watch: FakeWatch) -> Any:
+    one = dashboard.Dashboard(watch)  # type: ignore[arg-type]
+    yield one
+    one.close()
+
+
+def test_a_page_attaches_with_the_picture_as_of_now(watch: FakeWatch, made: dashboard.Dashboard) -> None:
+    """The widget's state holds the whole picture, and BokehJS: a first paint needs no answer from the kernel."""
+    watch.add()
+    state = made.get_state()
+    assert state["snapshot"]["data"]["batches"]["batchId"][-1] == 20
+    assert state["snapshot"]["charts"]["roots"]
+    assert state["bokehjs"][:2] == b"\x1f\x8b"
+    assert "snapshot" not in made.get_state("theme")
+
+
+def test_a_second_page_does_not_lose_the_first(watch: FakeWatch, made: dashboard.Dashboard) -> None:
+    """When another page attaches, those that are there step along or notice that a number is missing."""
+    page = Page(made.get_state()["snapshot"])
+    wire = Wire(made)
+    made._receive({"type": "visible", "view": "a", "visible": False})
+    watch.add()
+    second = Page(made.get_state()["snapshot"])
+    for message in wire.messages:
+        if message["type"] != "alive":
+            page.apply(message)
+    watch.add()
+    made._receive({"type": "resync"})
+    answer = wire.messages[-1]
+    assert answer["type"] == "snapshot"
+    for one in (page, second):
+        one.apply(answer)
+        same(one, watch.histories()[0])
+
+
+def test_at_most_four_updates_a_second(watch: FakeWatch, made: dashboard.Dashboard) -> None:
+    """However fast batches come, a page gets at most four messages a second."""
+    made.get_state()
+    wire = Wire(made)
+    made._receive({"type": "visible", "view": "a", "visible": True})
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        watch.add()
+    assert 3 <= len(wire.messages) <= 9
+
+
+def test_nothing_is_sent_while_nothing_is_visible(watch: FakeWatch, made: dashboard.Dashboard) -> None:
+    """Hidden views get nothing; what was missed comes in one message when one is looked at again."""
+    page = Page(made.get_state()["snapshot"])
+    wire = Wire(made)
+    made._receive({"type": "visible", "view": "a", "visible": False})
+    wait_until(lambda: watch.views == 0, 5, "the probe is not told that nobody looks")
+    sent = len(wire.messages)
+    for _ in range(30):
+        watch.add()
+    pumped = threading.Event()
+    pumped.wait(0.6)
+    assert len(wire.messages) == sent
+    made._receive({"type": "visible", "view": "a", "visible": True})
+    wait_until(lambda: len(wire.messages) > sent, 5, "no message after the view is visible again")
+    assert watch.views == 1
+    for message in wire.messages:
+        page.apply(message)
+    same(page, watch.histories()[0])
+
+
+@pytest.mark.parametrize(
+    "content", [None, 7, [], {}, {"type": "select"}, {"type": "hide", "code": "nonsense"}, {"type": "visible"}]
+)
+def test_a_strange_message_is_ignored(made: dashboard.Dashboard, content: Any) -> None:
+    """What a page sends never raises into the kernel's loop."""
+    made._receive(content)
+
+
+def test_an_unknown_query_is_an_error_at_once(watch: FakeWatch) -> None:
+    """A wrong name raises where it is written."""
+    with pytest.raises(KeyError):
+        dashboard.Dashboard(watch, "nonsense")  # type: ignore[arg-type]
+
+
+def test_stopping_swaps_every_shown_output(
+    watch: FakeWatch, made: dashboard.Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each shown output turns into text and picture when watching stops, also from another thread."""
+    shown: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **more: shown.append((data, more)))
+    made._ipython_display_()
+    made._ipython_display_()
+    assert len({more["display_id"] for _, more in shown}) == 4
+    assert "application/vnd.jupyter.widget-view+json" in shown[1][0]
+    before = shown[:]
+    stopper = threading.Thread(target=watch.stop)
+    stopper.start()
+    stopper.join()
+    swapped = shown[4:]
+    assert [more["display_id"] for _, more in swapped] == [more["display_id"] for _, more in before]
+    assert "clicks" in swapped[0][0]["text/html"]
+    assert "image/png" in swapped[1][0]
+    assert all(more["update"] for _, more in swapped)
