@@ -98,7 +98,7 @@ def _inferred(records: tuple[Progress, ...]) -> int | None:
     if before is not None and before.stateOperators and before.batchId == last.batchId - 1:
         hits, batches = hits - _hits(before.stateOperators[0]), 1
     else:
-        batches = last.batchId + 1
+        batches = last.batchId  # the first batch finds no state to ask for
     return int(hits // (asks * batches)) if hits > 0 else None
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.facts import RunningBatch
+    from jupyter_streamwatch.progress import Progress
 
 Verdict = tuple[str, str]
 """(verdict, reason)."""
@@ -64,7 +65,7 @@ def _ended(window: Window) -> Verdict | None:
 def _batches(window: Window) -> str:
     run = window.run
     if run is None or run.firstBatch is None or run.lastBatch is None:
-        return " without a batch"
+        return "" if window.rows else " without a batch"
     if run.firstBatch == run.lastBatch:
         return f" after batch {run.lastBatch}"
     return f" after batches {run.firstBatch} to {run.lastBatch}"
@@ -78,7 +79,7 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
         than = f"; usual are {duration(usual)}" if usual is not None else ""
         return "stuck", f"The running batch takes {duration(ran)}{than}. No task has finished for {duration(quiet)}."
     record = history.record
-    mine = record is not None and (window.run is None or record.runId == window.run.runId)
+    mine = record is not None and window.owns(record)
     if window.rows == 0 and not mine:
         if window.trigger is not None and window.trigger.kind in _NO_PROGRESS:
             return "running", "Spark reports no progress in this mode."
@@ -88,9 +89,16 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
         if status is not None and status.message.startswith("Waiting for data"):
             return "idle", "The query has started and waits for its first data."
         return "starting", "The query has started; no batch is done yet."
-    if record is not None and mine and record.kind == "idle":
+    if record is not None and mine and _is_idle(record):
         return "idle", "No new data has come since the last batch."
     return None
+
+
+def _is_idle(record: Progress) -> bool:
+    """Whether a record says that no batch ran; one that tells of state alone does not."""
+    return record.kind == "idle" and not (
+        record.stateOperators and not record.durationMs and record.numInputRows is None
+    )
 
 
 def _busy(window: Window, load: Load) -> Verdict:

@@ -144,11 +144,11 @@ class Window:
     @cached_property
     def records(self) -> tuple[Progress, ...]:
         """The last records of the latest run, idle ones included."""
-        recent = self.history.recent[-_RECORDS:]
-        run = self.run
-        if run is None or (recent and recent[0].runId == recent[-1].runId == run.runId):
-            return tuple(recent)
-        return tuple(one for one in recent if one.runId == run.runId)
+        return tuple(one for one in self.history.recent[-_RECORDS:] if self.owns(one))
+
+    def owns(self, record: Progress) -> bool:
+        """Whether a record is of the latest run; one that does not say counts to it."""
+        return self.run is None or not record.runId or record.runId == self.run.runId
 
     @cached_property
     def ran(self) -> tuple[Progress, ...]:

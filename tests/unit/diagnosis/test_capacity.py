@@ -11,7 +11,7 @@ from tests.unit.diagnosis.made import judge, records
 
 def made(fixed=400, cost=0.5, *, rows=lambda i: 500 + 150 * (i % 12), noise=0.0, odd=(), count=60, interval=2000):
     """Return batches that take ``fixed`` ms and ``cost`` ms a row."""
-    rng = random.Random(7)  # noqa: S311
+    rng = random.Random(7)
 
     def ms(i):
         time = (fixed + cost * rows(i)) * (1 + noise * rng.uniform(-1, 1))

@@ -20,51 +20,33 @@ def failed(exception, error_class=None):
 HEAD = "org.apache.spark.sql.streaming.StreamingQueryException: "
 
 
+FOREACH = """[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach batch sink.
+Caused by: py4j.Py4JException: An exception was raised by the Python Proxy."""
+UDF = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
+Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "x.py", line 3, in f
+ZeroDivisionError: division by zero"""
+MODULE = """org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+ModuleNotFoundError: No module named 'pandas'"""
+SCHEMA = "[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match existing state value schema."
+OLD_SCHEMA = """org.apache.spark.sql.execution.streaming.state.StateSchemaNotCompatible: \
+Provided schema doesn't match to the schema for existing state!"""
+LOST = """java.lang.IllegalStateException: Partition orders-0's offset was changed from 500 to 20, \
+some data may have been missed. If you don't want your streaming query to fail on such cases, \
+set the source option "failOnDataLoss" to "false"."""
+TWICE = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 7."
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "error_class"),
     [
-        (
-            "user-function",
-            "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach batch sink.\n"
-            "Caused by: py4j.Py4JException: An exception was raised by the Python Proxy.",
-            "FOREACH_BATCH_USER_FUNCTION_ERROR",
-        ),
-        (
-            "user-function",
-            "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times\nCaused by:"
-            ' org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n  File "x.py", line 3, in f\n'
-            "ZeroDivisionError: division by zero",
-            None,
-        ),
-        (
-            "python-environment",
-            "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
-            "ModuleNotFoundError: No module named 'pandas'",
-            None,
-        ),
-        (
-            "state-schema",
-            "[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match existing state value schema.",
-            "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
-        ),
-        (
-            "state-schema",
-            "org.apache.spark.sql.execution.streaming.state.StateSchemaNotCompatible: Provided schema doesn't match to the"
-            " schema for existing state!",
-            None,
-        ),
-        (
-            "data-loss",
-            "java.lang.IllegalStateException: Partition orders-0's offset was changed from 500 to 20, some data may have"
-            " been missed. If you don't want your streaming query to fail on such cases, set the source option"
-            ' "failOnDataLoss" to "false".',
-            None,
-        ),
-        (
-            "concurrent-run",
-            "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 7.",
-            "CONCURRENT_STREAM_LOG_UPDATE",
-        ),
+        ("user-function", FOREACH, "FOREACH_BATCH_USER_FUNCTION_ERROR"),
+        ("user-function", UDF, None),
+        ("python-environment", MODULE, None),
+        ("state-schema", SCHEMA, "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"),
+        ("state-schema", OLD_SCHEMA, None),
+        ("data-loss", LOST, None),
+        ("concurrent-run", TWICE, "CONCURRENT_STREAM_LOG_UPDATE"),
         ("worker-crash", "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", None),
         ("out-of-memory", "java.lang.OutOfMemoryError: Java heap space", None),
         ("file-missing", "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file", None),

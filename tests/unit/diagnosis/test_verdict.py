@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from jupyter_streamwatch.diagnosis import LABELS, LEVELS, diagnose
@@ -158,7 +160,7 @@ def test_the_verdict_does_not_flicker():
     made = records(60, ms=lambda i: 2010 if i % 2 else 1985)
     verdicts = [judge(made[:count]).verdict for count in range(10, 61)]
     assert len(set(verdicts)) <= 2
-    assert sum(a != b for a, b in zip(verdicts, verdicts[1:], strict=False)) <= 1
+    assert sum(a != b for a, b in pairwise(verdicts)) <= 1
 
 
 def test_a_lag_clears_after_it_stopped():
