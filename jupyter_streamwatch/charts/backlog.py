@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.charts import theme
-from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, thinned
+from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, label, thinned
 from jupyter_streamwatch.charts.rows import joined
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def source_names(history: History) -> dict[int, str]:
     from jupyter_streamwatch.probe import names
 
     last = history.last or history.record
-    return {i: names.source(s.description) for i, s in enumerate(last.sources)} if last else {}
+    return {i: label(names.source(s.description)) for i, s in enumerate(last.sources)} if last else {}
 
 
 def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:

@@ -49,12 +49,12 @@ def rows_after(history: History, after: int, max_rows: int = MAX_ROWS) -> dict[s
     select rows; ``marks`` is always all marks.
 
     Returns:
-        The shape of ``data``; None when more came than ``max_rows``: take ``data`` anew.
+        The shape of ``data``; None when more came than ``max_rows`` or than is kept in full: take ``data`` anew.
     """
     history = history.snapshot()
     total = int(history.batches.rows)
-    new = int(history.seen) - after
-    if new > min(max_rows, total):
+    new = min(int(history.seen) - after, total)
+    if new > min(max_rows, int((history.batches.count == 1).sum())):
         return None
     # As many rows before as a page can have: a line may come from any of them.
     index = np.arange(max(total - new - max_rows, 0), total)

@@ -99,10 +99,10 @@ def embed(charts: ChartSet) -> dict[str, Any]:
     ``timeColumns`` (epoch ms, UTC) moved to the reader's zone. Only the last figure shows the time axis: on another
     one set ``below[0].visible``, and with it ``height`` and ``min_border_bottom`` (22 more than the figures without).
     """
-    docid, document = _json(charts.document)
+    docid, document = _json(charts.document) if charts.charts else ("", None)
     return {
         "key": charts.key,
-        "docs_json": {docid: document},
+        "docs_json": {docid: document} if charts.charts else {},
         "docid": docid,
         "roots": [
             {

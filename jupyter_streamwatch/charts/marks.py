@@ -46,7 +46,7 @@ def marks(history: History, rows: Rows) -> dict[str, list[object]]:
             mark.word if number in labelled else "",
             "right" if before else "left",
             -4 if before else 4,
-            theme.ALARM if mark.kind == "failed" else theme.QUIET,
+            theme.ALARM if mark.kind == "failed" else theme.MARK,
         )
         for name, value in zip(COLUMNS, row, strict=True):
             made[name].append(value)

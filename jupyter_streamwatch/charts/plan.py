@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jupyter_streamwatch.format import clean, middle
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,6 +30,7 @@ SIZE_UNITS = tuple((2 * 1024.0 ** (i + 1), 1024**i, f"{letter}B") for i, letter 
 SIZE_UNITS = (*SIZE_UNITS[:-1], (math.inf, 1024**3, "GiB"))
 
 
+LONGEST_LABEL = 28  # characters of a name in a legend
 FOOT = 0.035  # share of the frame at which a small mark stands on the axis, whole
 
 
@@ -66,6 +69,11 @@ class Plan:
     limit: float | None = None
     negative: bool = False
     extras: tuple[object, ...] = ()
+
+
+def label(text: str) -> str:
+    """Return a name from outside as a short word of a legend, on one line."""
+    return middle(clean(text), LONGEST_LABEL)
 
 
 def known(values: Floats) -> bool:

@@ -40,16 +40,12 @@ def plan(history: History) -> Plan | None:
 def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
     """Return the columns of both lines.
 
-    The lines go from data batch to data batch: a batch that only moved the watermark has no rate. The 0.0 that
-    Spark (from 3.1 on) gives as the input rate of a run's first batch, where there is nothing to measure from,
-    is unknown.
+    The lines go from data batch to data batch: a batch that only moved the watermark has no rate.
     """
     made: dict[str, Floats] = {}
-    idle = rows.numbers("numInputRows") == 0
+    without = rows.numbers("numInputRows") == 0
     for series in planned.lines:
-        y = np.where(idle, np.nan, rows.numbers(series.column))
-        if series is INPUT or series.column == INPUT.column:
-            y[rows.first_of_run() & (y == 0)] = np.nan
+        y = np.where(without, np.nan, rows.numbers(series.column))
         made |= joined(rows, series.column, rows.time, y)
     return made
 

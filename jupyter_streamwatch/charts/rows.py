@@ -76,13 +76,6 @@ class Rows:
         """Return the column's maximum in each row: the value itself, except in bins."""
         return np.asarray(self.batches.maximum(name)[self.index], dtype=np.float64)
 
-    def first_of_run(self) -> NDArray[np.bool_]:
-        """Tell for each row whether it is the first batch of its run (as far as the history goes back)."""
-        run = self.batches.runIndex
-        first = np.ones(len(run), dtype=bool)
-        first[1:] = run[1:] != run[:-1]
-        return np.asarray(first[self.index], dtype=bool)
-
 
 def _rights(start: Floats, end: Floats, line: Index, skipped: NDArray[np.bool_]) -> Floats:
     """Return where the bar of each row ends: as wide as the pace allows, never into the next.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.charts import theme
-from jupyter_streamwatch.charts.plan import FOOT, Plan, Series, indexed, known, thinned
+from jupyter_streamwatch.charts.plan import FOOT, Plan, Series, indexed, known, label, thinned
 from jupyter_streamwatch.charts.rows import joined
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plan(history: History) -> Plan | None:
 def _operator_names(history: History) -> dict[int, str]:
     """Return the operators' names by their place in the progress; the same name twice gets numbers."""
     last = history.last or history.record
-    names = [operator.operatorName for operator in last.stateOperators] if last else []
+    names = [label(operator.operatorName or "") for operator in last.stateOperators] if last else []
     counted = {name: names.count(name) for name in names}
     return {
         i: f"{name} {names[: i + 1].count(name)}" if counted[name] > 1 else name for i, name in enumerate(names) if name

@@ -13,7 +13,8 @@ DARK_SURFACE = "#111111"
 
 INPUT = "#D9730D"
 PROCESSED = "#3B6FC9"
-QUIET = "#8C8C8C"  # totals, limits, marks: what gives scale to the rest
+QUIET = "#8C8C8C"  # what gives scale to the rest
+MARK = "#787878"  # vertical marks and their words
 ALARM = "#D93A3A"  # failures and dropped rows alone
 
 # A limit crosses bars and empty space on either theme: dark dashes with light between them are seen on all.
