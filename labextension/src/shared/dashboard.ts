@@ -32,7 +32,8 @@ interface Key {
 
 export class Dashboard {
   readonly element = h("div", "sw-root");
-  private readonly id = crypto.randomUUID();
+  // Not crypto.randomUUID: pages served over plain http, as many hubs are, do not have it.
+  private readonly id = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("-");
   private readonly status = h("p", "sw-status");
   private readonly empty = h("p", "sw-empty", "No streaming query yet. Start one and it appears here.");
   private readonly overview: Overview;
