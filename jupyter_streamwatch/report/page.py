@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000  # rows of all tables of batches together: a report of 100 queries must still open quickly
 LEAST_ROWS = 20  # rows of a query's table, however many queries there are
 PICTURES = 20  # queries with a drawn picture of their charts
-PICTURE_WIDTH = 1_000  # pixels
+NARROW_PICTURES = 5  # of them, those with one for narrow windows, too
+WIDE, NARROW = 1_000, 560  # pixels
 
 _OVERVIEW = ("State", "Query", "Input", "", "Processed", "Batch", "Batch time", "", "Watermark", "Backlog")
 _TICK = 0.6  # where the interval stands in the bar of the batch time, as in the dashboard
@@ -154,7 +155,7 @@ def _query(query: Query, at: int, most: int) -> Html:
         el("details", el("summary", "Error in full"), el("pre", details), class_="swr-error swr-still")
         if details
         else None,
-        _picture(query.history, line["name"]) if at < PICTURES else None,
+        _picture(query.history, line["name"], narrow=at < NARROW_PICTURES) if at < PICTURES else None,
         el("div", _facts(query), _runs(query.history), class_="swr-columns"),
         _batches(query.history, most),
         id=f"query-{at}",
@@ -181,24 +182,25 @@ def _hint(hint: dict[str, Any]) -> Html:
     )
 
 
-def _picture(history: History, title: str) -> Html | None:
+def _picture(history: History, title: str, *, narrow: bool) -> Html | None:
     if not history.batches.rows:
         return None
     from jupyter_streamwatch.charts import picture
 
-    light, dark = (_embedded(picture.png(history, width=PICTURE_WIDTH, dark=dark)) for dark in (False, True))
+    def drawn(width: int, *, dark: bool) -> str:
+        png = picture.png(history, width=width, dark=dark)
+        return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+
+    small = f"screen and (max-width: {NARROW + 100}px)"
+    dark = "(prefers-color-scheme: dark)"
     return el(
         "picture",
-        el("source", srcset=dark, media="screen and (prefers-color-scheme: dark)"),
-        el(
-            "img", src=light, alt=f"Charts of {clean(title)}: the table of batches has the numbers", width=PICTURE_WIDTH
-        ),
+        el("source", srcset=drawn(NARROW, dark=True), media=f"{small} and {dark}") if narrow else None,
+        el("source", srcset=drawn(NARROW, dark=False), media=small) if narrow else None,
+        el("source", srcset=drawn(WIDE, dark=True), media=f"screen and {dark}"),
+        el("img", src=drawn(WIDE, dark=False), alt=f"Charts of {clean(title)}: the table of batches has the numbers"),
         class_="swr-picture swr-still",
     )
-
-
-def _embedded(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _facts(query: Query) -> Html:
