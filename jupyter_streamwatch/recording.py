@@ -150,7 +150,7 @@ class Recording:
         path = Path(path)
         unfinished = path.with_name(path.name + ".part")
         with unfinished.open("w", encoding="utf-8") as file:
-            file.writelines(_line(event) + "\n" for event in self._events())
+            file.writelines(line(event) + "\n" for event in self._events())
         unfinished.replace(path)
 
     def diagnose(self, query: Any = None) -> Any:
@@ -188,7 +188,7 @@ class Recording:
             yield {"event": "skipped", **asdict(skipped)}
 
 
-def _line(event: Mapping[str, Any]) -> str:
+def line(event: Mapping[str, Any]) -> str:
     """One event as one line of a recording: JSON, secrets redacted."""
     return json.dumps(redact_all(_plain(event)), separators=(",", ":"), allow_nan=False, default=str)
 
