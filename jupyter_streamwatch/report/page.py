@@ -6,6 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.format import UNKNOWN, clean, exact, when
+from jupyter_streamwatch.notes import error_line
 from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.elements import Html, el, join, name
 from jupyter_streamwatch.report.static import NOTHING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000  # rows of all tables of batches together: a report of 100 queries must still open quickly
 LEAST_ROWS = 20  # rows of a query's table, however many queries there are
 PICTURES = 20  # queries with a drawn picture of their charts
+RUNS = 50  # of a query, the last ones
 NARROW_PICTURES = 5  # of them, those with one for narrow windows, too
 WIDE, NARROW = 1_000, 560  # pixels
 
@@ -216,20 +218,31 @@ def _facts(query: Query) -> Html:
 
 
 def _runs(history: History) -> Html:
-    head = el("tr", *(el("th", heading, scope="col") for heading in ("Run", "State", "Started", "Ended", "Batches")))
+    numbered = list(enumerate(history.runs, 1))
+    headings = ["Run", "State", "Started", "Ended", "Batches"]
+    if any(run.state == "failed" for _, run in numbered[-RUNS:]):
+        headings.append("Error")
     rows = [
         el(
             "tr",
             el("td", str(number)),
-            el("td", "replaced" if run.restartedBy else run.state),
+            el("td", "replaced" if run.restartedBy == "replaced" else run.state),
             el("td", when(run.started)),
             el("td", "" if run.state == "active" else when(run.ended)),
             el("td", words.span(run.firstBatch, run.lastBatch), class_="swr-number"),
+            el("td", name(error_line(run)), class_="swr-text") if run.state == "failed" else None,
             title=f"Run id {run.runId}",
         )
-        for number, run in enumerate(history.runs, 1)
+        for number, run in reversed(numbered[-RUNS:])
     ]
-    return el("section", el("h3", "Runs"), _scrolling(el("table", el("thead", head), el("tbody", *rows))))
+    head = el("tr", *(el("th", heading, scope="col") for heading in headings))
+    older = len(numbered) - len(rows)
+    return el(
+        "section",
+        el("h3", "Runs"),
+        _scrolling(el("table", el("thead", head), el("tbody", *rows))),
+        el("p", f"{exact(older)} earlier ones are not listed.", class_="swr-weak") if older else None,
+    )
 
 
 def _batches(history: History, most: int) -> Html | None:
@@ -245,8 +258,9 @@ def _batches(history: History, most: int) -> Html | None:
     )
     rows: list[Html] = []
     for row in range(made.rows):
-        if row and made.runs[row] != made.runs[row - 1]:
-            rows.append(_mark(f"run {made.runs[row - 1]} starts", len(made.columns)))
+        mark = made.marks[row]
+        if mark:
+            rows.append(el("tr", el("th", f"↑ {mark}", colspan=len(made.columns)), class_="swr-mark"))
         cells = (
             el(
                 "td",
@@ -265,10 +279,6 @@ def _batches(history: History, most: int) -> Html | None:
         _scrolling(el("table", el("thead", head), el("tbody", *rows))),
         class_="swr-batches",
     )
-
-
-def _mark(text: str, columns: int) -> Html:
-    return el("tr", el("th", f"↑ {text}", colspan=columns), class_="swr-mark")
 
 
 def _environment(content: Content) -> Html | None:

@@ -54,11 +54,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The last batches of a query, newest first. ``runs`` is the number (from 1) of each row's run."""
+    """The last batches of a query, newest first.
+
+    Attributes:
+        columns: Those in which something is known.
+        kinds: ``data`` or ``no-data`` of each row.
+        marks: What happened between each row and the newer one above it; None when nothing did.
+        left_out: Older batches that are not listed.
+    """
 
     columns: tuple[Column, ...]
     kinds: tuple[str, ...]
-    runs: tuple[int, ...]
+    marks: tuple[str | None, ...]
     left_out: int
 
     @property
@@ -79,9 +86,25 @@ def table(history: History, most: int = MOST) -> Table:
     if any(count > 1 for count in counts):
         made.insert(1, _written("count", "Batches in the row", "exact", [float(count) for count in counts]))
     kinds = ["data" if data else "no-data" for data in batches.isData[newest]] if rows else []
-    runs = [int(run) + 1 for run in batches.runIndex[newest]] if rows else []
     left_out = history.seen - int(sum(counts)) if rows else 0
-    return Table(tuple(column for column in made if column is not None), tuple(kinds), tuple(runs), max(left_out, 0))
+    return Table(
+        tuple(column for column in made if column is not None), tuple(kinds), _marks(history, newest), max(left_out, 0)
+    )
+
+
+def _marks(history: History, newest: slice) -> tuple[str | None, ...]:
+    gaps = set(history.gaps)
+    ids, runs = history.batches.numbers("batchId")[newest], history.batches.runIndex[newest]
+    marks: list[str | None] = []
+    for row in range(len(ids)):
+        if row and runs[row] != runs[row - 1]:
+            marks.append(f"run {runs[row - 1] + 1} starts")
+        elif row and (ids[row], ids[row - 1]) in gaps:
+            missing = int(ids[row - 1] - ids[row]) - 1
+            marks.append(f"{exact(missing)} {'batch was' if missing == 1 else 'batches were'} not seen")
+        else:
+            marks.append(None)
+    return tuple(marks)
 
 
 def _column(history: History, name: str, heading: str, how: str, rows: slice) -> Column | None:

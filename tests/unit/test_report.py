@@ -226,6 +226,14 @@ def test_the_table_lists_the_newest_and_counts_the_rest():
     assert table(history(0)).rows == 0
 
 
+def test_the_table_marks_starts_and_gaps():
+    """Between rows it says where a run starts and how many batches were not seen."""
+    queried = two_runs()
+    queried.append(parse(record(9, 70.0, runId="bbbbbbbb")))
+    made = table(queried)
+    assert made.marks[:3] == (None, "3 batches were not seen", "run 2 starts")
+
+
 def test_the_table_of_a_long_run_counts_what_was_thinned():
     """A row that stands for many batches says for how many."""
     from jupyter_streamwatch.history import History
