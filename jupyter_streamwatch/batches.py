@@ -223,18 +223,20 @@ class Batches(Mapping[str, NDArray[Any]]):
 
     def _joined(self, name: str, which: str) -> Floats:
         at = self._index.get(name, self._width)
-        if at >= self._width:
+        if at >= self._width or not self.rows:
             return np.full(self.rows, np.nan)
+        full = [
+            data[:used, at] if at < data.shape[1] else np.full(used, np.nan)  # older than the column
+            for data, used in self._chunks
+        ]
+        if not self.thinned:
+            return full[0] if len(full) == 1 else np.concatenate(full)
         bins = self._bins
         if which == "mean":
             old = bins.mean(at)
         else:
             array = bins.low if which == "low" else bins.high
             old = array[:, at] if at < array.shape[1] else np.full(len(array), np.nan)
-        full = (
-            data[:used, at] if at < data.shape[1] else np.full(used, np.nan)  # older than the column
-            for data, used in self._chunks
-        )
         return np.concatenate([old, *full])
 
     def _once(self, name: str, which: str, make: Callable[[], Array]) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.diagnosis.hint import Capacity
-from jupyter_streamwatch.diagnosis.series import quantile, slope
+from jupyter_streamwatch.diagnosis.series import median, quantile, slope
 from jupyter_streamwatch.format import duration, number, rate
 
 if TYPE_CHECKING:
@@ -22,6 +22,13 @@ _FAR = 3.0  # times the largest batch seen: beyond it the line is a guess
 
 
 def capacity(window: Window, load: Load) -> Capacity:
+    """Fit the capacity over the settled batches of the window, once a window."""
+    if window.capacity is None:
+        window.capacity = _fit(window, load)
+    return window.capacity
+
+
+def _fit(window: Window, load: Load) -> Capacity:
     """Fit batch time over rows for the settled batches of the window.
 
     The cost a row is Theil and Sen's median over all pairs of batches, its range their confidence interval; the fixed
@@ -29,7 +36,7 @@ def capacity(window: Window, load: Load) -> Capacity:
     """
     pairs = [
         (rows, time)
-        for rows, time in zip(window.values("numInputRows"), window.total, strict=True)
+        for rows, time in zip(window.long("numInputRows"), window.long_total, strict=True)
         if rows > 0 and time > 0
     ]
     size = len(pairs)
@@ -51,7 +58,9 @@ def capacity(window: Window, load: Load) -> Capacity:
         return Capacity(reason="The batches are too alike to tell.", batches=size)
     per_row: Range = (max(fit[0], 0.0), max(fit[1], 0.0), max(fit[2], 0.0))
     # The line turns around the middle of the batches: a steeper one has the smaller fixed cost.
-    low, best, high = (max(float(np.median(times - one * rows)), 0.0) for one in (per_row[2], per_row[1], per_row[0]))
+    low, best, high = (
+        max(median((times - one * rows).tolist()) or 0.0, 0.0) for one in (per_row[2], per_row[1], per_row[0])
+    )
     fixed: Range = (low, best, high)
     thousand: Range = (per_row[0] * 1000, per_row[1] * 1000, per_row[2] * 1000)
     if per_row[0] <= 0:

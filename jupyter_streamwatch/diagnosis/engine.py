@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Diagnosis
@@ -37,6 +38,9 @@ ADD_BATCH = (
 
 _DEFAULT = Thresholds()
 
+# Several views ask for the same diagnosis: it is kept as long as the snapshot that it was made from.
+_KEPT: WeakKeyDictionary[History, tuple[Any, Diagnosis]] = WeakKeyDictionary()
+
 
 def diagnose(
     records: History | Iterable[Any],
@@ -61,10 +65,18 @@ def diagnose(
     """
     stated = None if trigger is None else Trigger.parse(trigger)
     history = records if isinstance(records, History) else history_of(records)
-    window = Window(history, thresholds or _DEFAULT, trigger=stated, now=now, others=others)
+    snapshot = history.snapshot()
+    clock = now if snapshot.running is not None else None  # the time matters only to a batch that runs
+    asked = (stated, thresholds, clock, rules.off, tuple((one.id, one.version) for one in others))
+    kept = _KEPT.get(snapshot)
+    if kept is not None and kept[0] == asked:
+        return kept[1]
+    window = Window(snapshot, thresholds or _DEFAULT, trigger=stated, now=now, others=others)
     measured = load(window)
     name, reason = verdict(window, measured)
-    return Diagnosis(name, reason, rank(_hints(window, measured)), capacity(window, measured))
+    found = Diagnosis(name, reason, rank(_hints(window, measured)), capacity(window, measured))
+    _KEPT[snapshot] = (asked, found)
+    return found
 
 
 def _hints(window: Window, measured: Load) -> list[Hint]:

@@ -78,7 +78,7 @@ def no_rate_limit(window: Window, load: Load) -> Hint | None:
         evidence=(
             Evidence("numInputRows", rows[first], "rows", batch),
             Evidence("triggerExecution", times[first], "ms", batch),
-            Evidence("usual numInputRows", usual, "rows", tuple(one for one in window.ids[:20] if one is not None)),
+            Evidence("usual numInputRows", usual, "rows", window.evidence()),
         ),
         cause="Nothing limits how much a batch takes, so after a pause one huge batch must finish before any result.",
         fix="Limit a batch: the same backlog then comes as several batches with results in between, and a failure"

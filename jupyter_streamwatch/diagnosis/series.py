@@ -89,7 +89,11 @@ def slope(places: Sequence[float], values: Sequence[float]) -> tuple[float, floa
     spread = 1.645 * math.sqrt(size * (size - 1) * (2 * size + 5) / 18)
     low = max(math.floor((len(slopes) - spread) / 2), 0)
     high = min(math.ceil((len(slopes) + spread) / 2), len(slopes) - 1)
-    return float(slopes[low]), float(np.median(slopes)), float(slopes[high])
+    return (
+        float(slopes[low]),
+        float((slopes[(len(slopes) - 1) // 2] + slopes[len(slopes) // 2]) / 2),
+        float(slopes[high]),
+    )
 
 
 _PAIRS: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}

@@ -98,7 +98,7 @@ def source_stuck(window: Window, load: Load) -> Hint | None:
 def offset_rewind(window: Window, load: Load) -> Hint | None:
     """Raise when a batch starts or ends before the place that the one before it had reached; two records prove it."""
     del load
-    records = window.ran
+    records = window.ran[-20:]
     for before, after in reversed(list(pairwise(records))):
         if before.batchId is None or after.batchId != before.batchId + 1 or len(before.sources) != len(after.sources):
             continue

@@ -36,15 +36,15 @@ def state_growth(window: Window, load: Load) -> Hint | None:
     reason = _reason(window)
     if reason is None:
         return None
-    ids = window.evidence(range(len(window.settled)))
+    first, last = window.ends()
     return Hint(
         code="state-growth",
         severity=reason.severity,
         title=f"State grew from {number(rows[0])} to {number(rows[1])} rows, and none was removed",
         evidence=(
-            Evidence("numRowsTotal before", rows[0], "rows", ids[:1]),
-            Evidence("numRowsTotal now", rows[1], "rows", ids[-1:]),
-            Evidence("numRowsRemoved", 0, "rows", ids),
+            Evidence("numRowsTotal before", rows[0], "rows", first),
+            Evidence("numRowsTotal now", rows[1], "rows", last),
+            Evidence("numRowsRemoved", 0, "rows", window.evidence()),
         ),
         cause=reason.cause,
         fix=reason.fix,
@@ -165,7 +165,7 @@ def state_reload(window: Window, load: Load) -> Hint | None:
 def _growth(window: Window) -> tuple[float, float] | None:
     """Return (rows before, rows now) of state that grows without removal all over the window, else None."""
     t = window.t
-    totals = known(window.values("state.numRowsTotal"))
+    totals = known(window.long("state.numRowsTotal"))
     if len(totals) < max(t.min_trend, 10):
         return None
     removed = known(window.column("state.numRowsRemoved"))
@@ -270,8 +270,8 @@ def _should_have_removed(window: Window) -> bool:
 
     A window may end long after its rows, so a removal is only overdue when the watermark is far beyond them.
     """
-    marks, tops = window.values("eventTime.watermark"), window.values("eventTime.max")
-    lows = window.values("eventTime.min")
+    marks, tops = window.long("eventTime.watermark"), window.long("eventTime.max")
+    lows = window.long("eventTime.min")
     third = len(marks) // 3
     if len(marks) < window.t.trend_least or not known(marks[-1:]) or not known(tops[:third]) or not known(lows[:third]):
         return False

@@ -122,7 +122,7 @@ def duration_trend(window: Window, load: Load) -> Hint | None:
     t = window.t
     pairs = [
         (time, rows)
-        for time, rows in zip(window.total, window.values("numInputRows"), strict=True)
+        for time, rows in zip(window.long_total, window.long("numInputRows"), strict=True)
         if time > 0 and rows > 0
     ]
     third = len(pairs) // 3
@@ -139,16 +139,16 @@ def duration_trend(window: Window, load: Load) -> Hint | None:
     if middle is None or not before < middle < after:
         return None  # a step, not a trend
     growing = _growing_part(window, third)
-    ids = tuple(one for one in (window.ids[0], window.ids[-1]) if one is not None)
+    first, last = window.ends()
     return Hint(
         code="duration-trend",
         severity="warning" if load.pressed else "info",
         title=f"Batches take {duration(after)}, {after / before:.1f} times as long as before, for as many rows",
         evidence=(
-            Evidence("triggerExecution before", before, "ms", ids[:1]),
-            Evidence("triggerExecution now", after, "ms", ids[1:]),
+            Evidence("triggerExecution before", before, "ms", first),
+            Evidence("triggerExecution now", after, "ms", last),
             Evidence("numInputRows", rows_after, "rows", window.evidence()),
-            *((Evidence(f"{growing[0]} grew by", growing[1], "ms", ids),) if growing else ()),
+            *((Evidence(f"{growing[0]} grew by", growing[1], "ms", last),) if growing else ()),
         ),
         cause="Something that each batch goes through grows: the sink table's log or small files, the state, or"
         " the plan" + (f"; most of it is in {growing[0]}." if growing else "."),
@@ -215,7 +215,7 @@ def _growing_part(window: Window, third: int) -> tuple[str, float] | None:
     for name in window.parts_reported:
         if name == "triggerExecution":
             continue
-        values = window.values(f"durationMs.{name}")
+        values = window.long(f"durationMs.{name}")
         before, after = median(values[:third]), median(values[-third:])
         if before is not None and after is not None and (best is None or after - before > best[1]):
             best = (name, after - before)

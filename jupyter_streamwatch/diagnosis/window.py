@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from jupyter_streamwatch.diagnosis.hint import Capacity
     from jupyter_streamwatch.diagnosis.thresholds import Thresholds
     from jupyter_streamwatch.history import Facts, History, Run
     from jupyter_streamwatch.progress import Progress, Trigger
 
 _EVIDENCE = 20  # batch ids that a hint names at most
-_RECORDS = 40  # records that rules read whole; columns reach further back
+_RECORDS = 24  # records that rules read whole; columns reach further back
+_LATELY = 60  # settled batches that most rules look at; trends and the fit take all of the window
 
 DISCOVERY = ("latestOffset", "getOffset", "getEndOffset", "setOffsetRange", "getBatch", "getLatestOffset")
 """Parts of ``durationMs`` in which Spark asks the sources what is new, under the names of all versions."""
@@ -31,8 +33,9 @@ CHECKPOINT = ("walCommit", "commitOffsets")
 class Window:
     """The last batches of the latest run of a query.
 
-    ``rows`` are all its batches in the window, ``settled`` those that say something about speed: batches with data,
-    without the run's first one, which starts cold and often takes all that waited.
+    ``column`` gives all its batches in the window; ``long`` those that are settled, which say something about speed:
+    batches with data, without the run's first one, which starts cold and often takes all that waited; ``values`` the
+    last 60 of them, ``recent`` the last 20.
     """
 
     def __init__(
@@ -58,10 +61,12 @@ class Window:
         mine[: -int(thresholds.window)] = False
         self._mine: NDArray[np.intp] = np.flatnonzero(mine)
         self._columns: dict[str, list[float]] = {}
-        self._settled_columns: dict[str, list[float]] = {}
+        self._values: dict[str, list[float]] = {}
         self.rows = len(self._mine)
+        self.capacity: Capacity | None = None  # kept here because several rules ask for the fit
         self.data = [kind > 0 for kind in self.column("kind")]
         self.settled = self._settle()
+        self._lately = self.settled[-_LATELY:]
 
     @property
     def interval(self) -> float | None:
@@ -85,13 +90,18 @@ class Window:
         return values
 
     def values(self, name: str) -> list[float]:
-        """Return a column of the settled batches."""
-        values = self._settled_columns.get(name)
+        """Return a column of the last settled batches."""
+        values = self._values.get(name)
         if values is None:
             column = self.column(name)
-            values = [column[place] for place in self.settled]
-            self._settled_columns[name] = values
+            values = [column[place] for place in self._lately]
+            self._values[name] = values
         return values
+
+    def long(self, name: str) -> list[float]:
+        """Return a column of all settled batches in the window."""
+        column = self.column(name)
+        return [column[place] for place in self.settled]
 
     def recent(self, name: str) -> list[float]:
         """Return a column of the last settled batches, enough to say how it is now."""
@@ -102,14 +112,18 @@ class Window:
         return median(self.recent(name))
 
     def parts(self, names: Sequence[str]) -> list[float]:
-        """Return the sum of parts of ``durationMs`` for each settled batch; an absent part takes no time."""
-        key = "+".join(names)
-        total = self._settled_columns.get(key)
-        if total is None:
-            columns = [self.values(f"durationMs.{name}") for name in names]
-            total = [sum(known(values)) if known(values) else np.nan for values in zip(*columns, strict=True)]
-            self._settled_columns[key] = total
-        return total
+        """Return the sum of parts of ``durationMs`` of the last settled batches; an absent part takes no time."""
+        reported = [name for name in names if name in self._reported_in_window]
+        columns = [self.values(f"durationMs.{name}") for name in reported]
+        if len(columns) == 1:
+            return columns[0]
+        table = np.array(columns) if columns else np.full((1, len(self._lately)), np.nan)
+        absent = np.isnan(table)
+        table[absent] = 0.0
+        total = table.sum(axis=0)
+        total[absent.all(axis=0)] = np.nan
+        summed: list[float] = total.tolist()
+        return summed
 
     @cached_property
     def parts_reported(self) -> tuple[str, ...]:
@@ -117,14 +131,24 @@ class Window:
         return tuple(self.ran[-1].durationMs) if self.ran else ()
 
     @cached_property
+    def _reported_in_window(self) -> set[str]:
+        """Names of the parts that any of the last records reports: others need not be looked for."""
+        return {name for one in self.ran for name in one.durationMs}
+
+    @cached_property
     def total(self) -> list[float]:
-        """Batch time of the settled batches in ms."""
+        """Batch time of the last settled batches in ms."""
         return self._total(self.values("durationMs.triggerExecution"), self.values("batchDuration"))
 
     @cached_property
     def all_total(self) -> list[float]:
         """Batch time of all batches in the window in ms."""
         return self._total(self.column("durationMs.triggerExecution"), self.column("batchDuration"))
+
+    @property
+    def long_total(self) -> list[float]:
+        """Batch time of all settled batches in the window in ms."""
+        return [self.all_total[place] for place in self.settled]
 
     @cached_property
     def typical(self) -> float | None:
@@ -133,18 +157,27 @@ class Window:
 
     @cached_property
     def ids(self) -> list[int | None]:
-        """Batch ids of the settled batches."""
+        """Batch ids of the last settled batches."""
         return [None if one != one else int(one) for one in self.values("batchId")]  # noqa: PLR0124 - NaN
 
-    def evidence(self, places: Sequence[int] | None = None) -> tuple[int, ...]:
-        """Return the batch ids at ``places`` of the settled batches (default: the recent ones), the last 20."""
-        ids = self.ids[-int(self.t.recent) :] if places is None else [self.ids[place] for place in places]
-        return tuple(one for one in ids[-_EVIDENCE:] if one is not None)
+    def evidence(self) -> tuple[int, ...]:
+        """Return the ids of the recent settled batches, at most 20."""
+        ids = self.ids[-min(int(self.t.recent), _EVIDENCE) :]
+        return tuple(one for one in ids if one is not None)
+
+    def ends(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the ids of the first and of the last settled batch in the window, as evidence."""
+        ids = self.long("batchId")
+        return tuple(int(one) for one in known(ids[:1])), tuple(int(one) for one in known(ids[-1:]))
 
     @cached_property
     def records(self) -> tuple[Progress, ...]:
         """The last records of the latest run, idle ones included."""
         return tuple(one for one in self.history.recent[-_RECORDS:] if self.owns(one))
+
+    @cached_property
+    def _kinds(self) -> list[str]:
+        return [one.kind for one in self.records]
 
     def owns(self, record: Progress) -> bool:
         """Whether a record is of the latest run; one that does not say counts to it."""
@@ -153,12 +186,12 @@ class Window:
     @cached_property
     def ran(self) -> tuple[Progress, ...]:
         """The last records of batches that ran (no idle ones)."""
-        return tuple(one for one in self.records if one.kind != "idle")
+        return tuple(one for one, kind in zip(self.records, self._kinds, strict=True) if kind != "idle")
 
     @cached_property
     def with_data(self) -> tuple[Progress, ...]:
         """The last records of batches that had rows."""
-        return tuple(one for one in self.records if one.kind == "data")
+        return tuple(one for one, kind in zip(self.records, self._kinds, strict=True) if kind == "data")
 
     @cached_property
     def last(self) -> Progress | None:

@@ -227,3 +227,13 @@ def test_hints_do_not_flicker():
     seen = ["falling-behind" in codes(judge(batches[:count])) for count in range(5, 151)]
     assert sum(a != b for a, b in pairwise(seen)) == 2
     assert hint(judge(batches[:70]), "falling-behind")
+
+
+def test_a_diagnosis_is_made_once_for_all_views():
+    """Until something changes, or something else is asked."""
+    history = history_of(records(ms=2600))
+    first = diagnose(history, 2)
+    assert diagnose(history, 2) is first
+    assert diagnose(history, 4) is not first
+    history.append(sw.parse(records(21, ms=2600)[20]))
+    assert diagnose(history, 2) is not first
