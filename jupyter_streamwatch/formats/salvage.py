@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_streamwatch.formats import layout, reader, shapes
+from jupyter_streamwatch.formats import layout, outline, reader, shapes
 from jupyter_streamwatch.formats.lifecycle import lifecycle
 from jupyter_streamwatch.formats.literals import unescape
 from jupyter_streamwatch.formats.shapes import BEGIN, MARKER, Item, items
@@ -19,7 +19,7 @@ MAX_DEPTH: Final = 5  # JSON in a string in JSON in a log line ...
 RUN: Final = 1 << 20  # characters of plain text that are searched at a time
 MAX_CARRY: Final = 8 << 20  # a record is far smaller; what is longer has no end
 BEHIND: Final = 4096  # characters before a marker in which its record may begin
-ENCLOSING: Final = 64_000  # characters before a marker that may lie between it and the brace that opens its record
+ENCLOSING: Final = 8_000  # characters before a marker that may lie between it and the brace that opens its record
 LONGEST: Final = 1 << 16  # characters after which another record's beginning is not looked for
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
@@ -217,8 +217,20 @@ def _record(text: str, pos: int, marker: re.Match[str]) -> tuple[int, _Place]:
             return start, place
         if place.items and best is None:
             best = start, place
+    if (lines := outline.read(text, pos, at)) is not None:
+        found = [Item("progress", lines[0])] if shapes.is_progress(lines[0]) else []
+        return lines[1], _Place(found, lines[2], cut=False)
+    start, place = _headless(text, pos, marker)
+    if best is not None and not any(item.kind != "part" or len(item.value) > 1 for item in place.items):
+        return best
+    return start, place
+
+
+def _headless(text: str, pos: int, marker: re.Match[str]) -> tuple[int, _Place]:
+    """A record whose beginning is missing: the marker is its first key, or near it."""
+    at = marker.start()
     start = _first_line(text, pos, at)
-    if "\\" in marker[0]:  # inside a string whose beginning is missing
+    if "\\" in marker[0]:  # inside a string
         end = _STRING_END.search(text, at).start()  # type: ignore[union-attr] # the end of the text, at last
         return start, _Place([Item("text", unescape(text[start:end]), cut=end == len(text))], end, end == len(text))
     margin = layout.margin(text, max(0, text.rfind("\n", 0, start)))
@@ -226,14 +238,13 @@ def _record(text: str, pos: int, marker: re.Match[str]) -> tuple[int, _Place]:
     if levels and text[start] not in "'\"":
         shapes.name_half(levels[0][0])
     value = shapes.assemble(levels)
-    if value and shapes.is_progress(value) and reading.end > at:
-        return start, _Place([Item("progress", each) for each in shapes.mend(value)], reading.end, reading.cut)
-    part = shapes.part(value) if value and reading.end > at else None
-    if part and (len(part) > 1 or best is None):
-        return start, _Place([Item("part", part)], reading.end, reading.cut)
-    if best is not None:
-        return best
-    return at, _Place([], marker.end(), cut=False)
+    found: list[Item] = []
+    if value and reading.end > at:
+        if shapes.is_progress(value):
+            found = [Item("progress", each) for each in shapes.mend(value)]
+        elif part := shapes.part(value):
+            found = [Item("part", part)]
+    return (start, _Place(found, reading.end, reading.cut)) if found else (at, _Place([], marker.end(), cut=False))
 
 
 def _end(text: str, start: int) -> int:

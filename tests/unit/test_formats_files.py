@@ -257,7 +257,7 @@ def test_text_without_progress():
 
 def test_life_told_by_a_driver_log():
     """A driver log's own sentences give the run's start and its error, with the trace."""
-    log = f"""26/03/01 10:00:00 INFO MicroBatchExecution: Starting orders [id = {ID}, runId = {RUN}]. Use file:/cp to store the query checkpoint.
+    log = f"""26/03/01 10:00:00 INFO M: Starting orders [id = {ID}, runId = {RUN}]. Use file:/cp
 26/03/01 10:00:01 INFO MicroBatchExecution: Streaming query made progress: {json.dumps(record(0), indent=2)}
 26/03/01 10:00:02 ERROR MicroBatchExecution: Query orders [id = {ID}, runId = {RUN}] terminated with error
 org.apache.spark.SparkException: [STREAM_FAILED] Job aborted due to stage failure
@@ -275,7 +275,7 @@ Caused by: java.lang.ArithmeticException: / by zero
 
 def test_long_log_is_read_piece_by_piece(monkeypatch, tmp_path):
     """A log larger than what is read at once gives the same records in the same order."""
-    import jupyter_streamwatch.formats as formats
+    from jupyter_streamwatch import formats
 
     noise = "26/03/01 10:00:00 INFO BlockManagerInfo: Removed broadcast_1_piece0 {x} on host\n" * 3000
     text = "".join(noise + f"progress: {json.dumps(record(batch), indent=2)}\n" for batch in range(8))

@@ -39,7 +39,7 @@ def lines(change):
     return "\n".join("\n".join(change(line, at) for at, line in enumerate(text.splitlines())) for text in PRETTY)
 
 
-def notation(value, opening, arrow, closing, left, right):
+def notation(value, opening, arrow, closing, left, right):  # noqa: PLR0917
     """Java's and Scala's text of maps and lists: nothing is quoted."""
     again = [value[key] if isinstance(value, dict) else key for key in value] if isinstance(value, (dict, list)) else []
     parts = [notation(part, opening, arrow, closing, left, right) for part in again]
