@@ -158,15 +158,13 @@ class History:
             self._table.restore(rows, bins)
             self.seen = seen
             batches = self._table.snapshot((), np.arange(self._next_run))
-            of_latest = batches.runIndex == self._next_run - 1
-            for start, duration in zip(
-                batches.numbers("timestamp")[of_latest].tolist(),
-                batches.numbers("batchDuration")[of_latest].tolist(),
-                strict=True,
-            ):
-                if self._runs[-1].began is None:
-                    self._runs[-1].began = start
-                self._runs[-1].guess.add(start, duration)
+            columns = (batches.numbers(name).tolist() for name in ("timestamp", "batchDuration", "batchId"))
+            for place, start, duration, batch in zip(batches.runIndex.tolist(), *columns, strict=True):
+                log = self._runs[place]
+                log.began = start if log.began is None else log.began
+                log.guess.add(start, duration)
+                if batch != batch:  # noqa: PLR0124 - NaN: without an id it is known by its start
+                    log.take(None, start)
             self._changed()
 
     def idle(self, runId: str, at: float | None) -> bool:
@@ -272,7 +270,7 @@ class History:
 
     def _log(self, p: Progress, start: float | None) -> RunLog:
         if p.runId is None and self._runs:
-            return self._runs[-1]
+            return self._by_id.get("") or self._runs[-1]
         run_id = p.runId or ""
         return self._by_id.get(run_id) or self._new_run(Run(run_id), "restarted", start)
 
@@ -295,7 +293,7 @@ class History:
         return log
 
     def _batch(self, p: Progress, log: RunLog, start: float | None) -> bool:
-        if not log.take(p.batchId, p.timestamp):
+        if not log.take(p.batchId, start):
             return False
         values = row(p, log.number, start)
         if self._early_tasks and p.batchId is not None:

@@ -12,7 +12,7 @@ Followed: TypeAlias = Literal["replaced", "restarted"]
 
 GAPS_KEPT = 1_000
 """Gaps remembered of one run. A recording of every tenth batch has one a row; the oldest are forgotten."""
-STAMPS_KEPT = 10_000
+STARTS_KEPT = 10_000
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RunLog:
         self.gaps: list[tuple[int, int]] = []
         self.first: int | None = run.firstBatch
         self.last: int | None = run.lastBatch
-        self._stamps: dict[str, None] = {}  # batches without an id (Spark 2.1), known by their timestamp
+        self._starts: dict[float, None] = {}  # batches without an id (Spark 2.1), known by their start
 
     def as_seen(self) -> Run:
         """The run with the batches seen so far."""
@@ -70,10 +70,10 @@ class RunLog:
             self.run = replace(self.run, firstBatch=self.first, lastBatch=self.last)
         return self.run
 
-    def take(self, batch: int | None, timestamp: str | None) -> bool:
+    def take(self, batch: int | None, start: float | None) -> bool:
         """Note a batch; False when it was seen before. Ids between the first and the last are gaps until they come."""
         if batch is None:
-            return self._take_stamp(timestamp)
+            return self._take_start(start)
         if self.first is None or self.last is None:
             self.first = self.last = batch
         elif batch > self.last:
@@ -98,12 +98,12 @@ class RunLog:
         self.gaps[at : at + 1] = [gap for gap in ((before, batch), (batch, after)) if gap[1] > gap[0] + 1]
         return True
 
-    def _take_stamp(self, timestamp: str | None) -> bool:
-        if timestamp is None:
+    def _take_start(self, start: float | None) -> bool:
+        if start is None:
             return True
-        if timestamp in self._stamps:
+        if start in self._starts:
             return False
-        self._stamps[timestamp] = None
-        if len(self._stamps) > STAMPS_KEPT:
-            del self._stamps[next(iter(self._stamps))]
+        self._starts[start] = None
+        if len(self._starts) > STARTS_KEPT:
+            del self._starts[next(iter(self._starts))]
         return True

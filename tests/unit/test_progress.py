@@ -126,6 +126,8 @@ def test_what_pyspark_hands_out_is_read():
             return {"id": "a", "batchId": 4}
 
     class Row(tuple):
+        __slots__ = ()
+
         def asDict(self, recursive=False):
             return {"id": "a", "batchId": 5 if recursive else 0}
 
@@ -190,7 +192,7 @@ def test_backlog_is_unknown_when_the_metric_contradicts_or_a_source_does_not_tel
 
 
 def test_a_batch_that_moved_an_offset_is_data_even_without_rows():
-    """foreachBatch functions that never read their frame report 0 rows."""
+    """ForeachBatch functions that never read their frame report 0 rows."""
     ran = {"durationMs": {"addBatch": 5}, "numInputRows": 0}
     assert parse({**ran, "sources": [{"startOffset": 1, "endOffset": 2}]}).kind == "data"
     assert parse({**ran, "sources": [{"startOffset": "2", "endOffset": 2}]}).kind == "no-data"
