@@ -58,7 +58,7 @@ def plan(history: History) -> Plan | None:
     interval = _interval(history)
     near = interval if interval is not None and interval <= NEAR_INTERVAL * top else None
     divisor, name = unit(max(top, near or 0.0), TIME_UNITS)
-    total = Series("total", "batchDuration", theme.QUIET, "duration", "none")
+    total = Series("total", "batchDuration", theme.NONE, "duration", "none")
     return Plan(
         name="batch-time",
         title="Batch time",

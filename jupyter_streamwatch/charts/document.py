@@ -97,7 +97,7 @@ def embed(charts: ChartSet) -> dict[str, Any]:
     The document's sources are named ``batches`` and ``marks`` (``document.get_model_by_name``) and are empty: set
     their ``data`` to all columns of ``data(history)``, None as NaN (BokehJS takes null for 0) and the columns of
     ``timeColumns`` (epoch ms, UTC) moved to the reader's zone. Only the last figure shows the time axis: on another
-    one set ``below[0].visible``, and with it ``height`` and ``min_border_bottom`` (22 more than the figures without).
+    one set ``below[0].visible``, and ``height`` and ``min_border_bottom`` by ``theme.AXIS_HEIGHT`` more.
     """
     docid, document = _json(charts.document) if charts.charts else ("", None)
     return {

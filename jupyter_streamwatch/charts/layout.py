@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 1.75
 UNDER_WIDTH = 3.5  # a line that another one may cover exactly is wider: both stay visible
+EMPTY_SPAN = 4.0  # the y range when all values are zero
 NEEDLE_WIDTH = 1.5  # px that a bar is wide at least, at any zoom
 TICK_DIGITS = (1, 2, 5)
 SHARE = "share"  # a second y range from 0 to 1, without an axis: what stands in the frame whatever the values are
@@ -67,9 +68,10 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         axis: Whether the time axis is shown.
         words: Whether the marks have their words; the lines alone are on every chart.
     """
+    bottom = theme.BOTTOM + (theme.AXIS_HEIGHT if axis else 0)
     frame = theme.FRAME_HEIGHT + (theme.WORDS_HEIGHT if words else 0)
     padding = theme.PADDING + (2 * theme.WORDS_HEIGHT / frame if words else 0.0)
-    y_range = DataRange1d(range_padding=padding, default_span=1)
+    y_range = DataRange1d(range_padding=padding, default_span=EMPTY_SPAN)
     if not plan.negative:
         y_range.start = 0
     made = Plot(
@@ -77,7 +79,7 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         x_range=common.x_range,
         y_range=y_range,
         extra_y_ranges={SHARE: Range1d(0, 1)},
-        height=frame + theme.TOP + (theme.AXIS_HEIGHT if axis else theme.BOTTOM),
+        height=frame + theme.TOP + bottom,
         sizing_mode="stretch_width",
         toolbar_location=None,
         title=None,
@@ -87,7 +89,7 @@ def figure(plan: Plan, common: Shared, *, axis: bool, words: bool) -> Plot:
         min_border_left=theme.LEFT,
         min_border_right=theme.RIGHT,
         min_border_top=theme.TOP,
-        min_border_bottom=theme.AXIS_HEIGHT if axis else theme.BOTTOM,
+        min_border_bottom=bottom,
         html_attributes={"role": "img", "aria-label": f"{plan.title}: {plan.question}"},
     )
     made.toolbar.logo = None
@@ -112,7 +114,12 @@ def _axes(made: Plot, plan: Plan, *, axis: bool) -> None:
     x.ticker.num_minor_ticks = 0
     made.add_layout(x, "below")
     y = LinearAxis(
-        ticker=AdaptiveTicker(mantissas=list(TICK_DIGITS), desired_num_ticks=4, num_minor_ticks=0),
+        ticker=AdaptiveTicker(
+            mantissas=list(TICK_DIGITS),
+            desired_num_ticks=4,
+            num_minor_ticks=0,
+            min_interval=1 if plan.unit == "rows" else 0,  # there is no half a row
+        ),
         formatter=BasicTickFormatter(use_scientific=False),
         major_label_standoff=6,
         **quiet,
@@ -143,6 +150,7 @@ def _clock() -> DatetimeTickFormatter:
 def _tools(made: Plot, common: Shared) -> None:
     """Drag selects a stretch of time; the wheel zooms only with Ctrl, because a page must stay scrollable."""
     zoom = BoxZoomTool(dimensions="width")
+    zoom.overlay.update(fill_color=theme.QUIET, fill_alpha=0.2, line_color=theme.QUIET, line_dash="solid", line_width=1)
     wheel = WheelZoomTool(dimensions="width", modifiers={"ctrl": True})
     made.add_tools(zoom, wheel, PanTool(dimensions="width"), CrosshairTool(overlay=common.crosshair))
     made.toolbar.active_drag = zoom
@@ -184,7 +192,7 @@ def line(made: Plot, common: Shared, series: Series, *, width: float = LINE_WIDT
         line_cap="round",
     )
     made.add_glyph(common.batches, piece)
-    dot = Scatter(x="time", y=f"{name}.dot", size=width + 2, fill_color=series.color, line_color=None)
+    dot = Scatter(x="time", y=f"{name}.dot", size=width + 2.5, fill_color=series.color, line_color=None)
     made.add_glyph(common.batches, dot)
 
 

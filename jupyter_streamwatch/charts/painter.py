@@ -13,7 +13,7 @@ from bokeh.models import Span, VSpan
 from bokeh.models.glyphs import Quad, Scatter, Segment
 from PIL import Image, ImageColor, ImageDraw
 
-from jupyter_streamwatch.charts.layout import SHARE
+from jupyter_streamwatch.charts.layout import EMPTY_SPAN, SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -191,7 +191,7 @@ def y_range(figure: Plot, sources: Mapping[str, Columns]) -> tuple[float, float]
                 found += [float(values.min()), float(values.max())] if len(values) else []
     low, high = (min(found), max(found)) if found else (0.0, 0.0)
     if high <= low:
-        high = low + 1.0
+        high = low + EMPTY_SPAN
     room = (high - low) * figure.y_range.range_padding / 2
     return (low if figure.y_range.start == 0 else low - room), high + room
 

@@ -159,7 +159,7 @@ class _Sheet:
         self.top += theme.TOP + HEAD_GAP
         height = frame_height(figure)
         y = y_range(figure, sources)
-        ticks = _y_ticks(*y)
+        ticks = _y_ticks(*y, least=figure.left[0].ticker.min_interval)
         frame = Frame((self.inner, height), self.look.surface, self.x, y)
         frame.grid(ticks, self.look.grid)
         frame.figure(figure, sources)
@@ -261,12 +261,12 @@ def _x_range(sources: dict[str, Any]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _y_ticks(low: float, high: float) -> Floats:
+def _y_ticks(low: float, high: float, least: float = 0.0) -> Floats:
     """Return round numbers, about four, as the figures choose them."""
     wanted = (high - low) / Y_TICKS
     power = 10.0 ** math.floor(math.log10(wanted))
     steps = [power * digit for digit in (1, 2, 5, 10)]
-    step = min(steps, key=lambda step: abs((high - low) / step - Y_TICKS))
+    step = max(min(steps, key=lambda step: abs((high - low) / step - Y_TICKS)), least)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return np.array([number * step for number in range(first, last + 1)], dtype=np.float64)
 

@@ -22,7 +22,7 @@ UPDATED = Series("updated", "state.numRowsUpdated", theme.PLANNING, "number")
 REMOVED = Series("removed", "state.numRowsRemoved", theme.GET_BATCH, "number")
 DROPPED = Series("dropped", "state.numRowsDroppedByWatermark", theme.ALARM, "number", "triangle")
 MOST_OPERATORS = 4
-OPERATORS = (theme.ADD_BATCH, theme.INPUT, theme.COMMIT, theme.WAL_COMMIT)
+OPERATORS = (theme.INPUT, theme.ADD_BATCH, theme.WAL_COMMIT, theme.COMMIT)
 
 
 def plan(history: History) -> Plan | None:

@@ -15,6 +15,7 @@ INPUT = "#D9730D"
 PROCESSED = "#3B6FC9"
 QUIET = "#8C8C8C"  # what gives scale to the rest
 MARK = "#787878"  # vertical marks and their words
+NONE = "transparent"  # a number of the legend that is not drawn
 ALARM = "#D93A3A"  # failures and dropped rows alone
 
 # A limit crosses bars and empty space on either theme: dark dashes with light between them are seen on all.
@@ -35,7 +36,7 @@ STACK = (ADD_BATCH, OFFSETS, GET_BATCH, PLANNING, WAL_COMMIT, COMMIT, OTHER, UNA
 LINES = (PROCESSED, INPUT, PLANNING, GET_BATCH, COMMIT, WAL_COMMIT)
 
 FRAME_HEIGHT = 118  # px of the plotting area of a chart
-AXIS_HEIGHT = 22  # px of the time axis below it
+AXIS_HEIGHT = 22  # px that the time axis adds below it
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 6, 8  # px around the plotting area; LEFT keeps all charts aligned
 WORDS_HEIGHT = 14  # px at the top of a plotting area that has the words of marks
 PADDING = 0.08  # of the y range that stays empty, half of it above

@@ -224,6 +224,7 @@ class TestBars:
         assert [x is None for x in column(history, "processedRowsPerSecond.x0")] == [True, False, False, True, False]
         assert [x is None for x in column(history, "processedRowsPerSecond.dot")] == [False, True, True, False, True]
 
+    @settings(deadline=None, max_examples=40)
     @given(st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 30_000)), min_size=1, max_size=40))
     def test_never_overlap(self, steps: list[tuple[int, int]]) -> None:
         """Whatever starts and durations are, a bar never reaches into the next and never runs backwards."""
@@ -291,6 +292,13 @@ class TestData:
                     value = getattr(renderer.glyph, name, None)
                     assert not isinstance(value, str) or value in data[source.name], (chart.name, value)
 
+    def test_unknown_times(self) -> None:
+        """Batches without times have no place on the axis; their numbers are there all the same."""
+        history = testing.history([testing.progress(i, timestamp=None) for i in range(3)])
+        made = charts.data(history)["batches"]
+        assert made["time"] == [None] * 3
+        assert made["numInputRows"] == [10] * 3
+
     def test_time_columns(self) -> None:
         """The page is told every column of times that figures draw."""
         made = charts.embed(charts.build(testing.history(batches=3)))
@@ -335,7 +343,7 @@ BATCH = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(BATCH, min_size=1, max_size=30), st.integers(1, 4))
 def test_snapshot_and_deltas_are_a_fresh_snapshot(batches: list[dict[str, Any]], chunk: int) -> None:
     """A page that had a snapshot and takes deltas has exactly what a new snapshot would give."""

@@ -70,6 +70,6 @@ def test_figures_use_the_palette_alone() -> None:
     """No chart brings a colour of its own; surfaces are left to the page."""
     allowed = {*COLOURS, theme.LIMIT_DARK, theme.LIMIT_LIGHT}
     for chart in build(testing.history(batches=3, stateful=True, backlog=5, trigger=2)).charts:
-        assert {series.color for series in chart.series} <= allowed
+        assert {series.color for series in chart.series} <= {*allowed, theme.NONE}
         assert chart.figure.background_fill_color is None
         assert chart.figure.border_fill_color is None
