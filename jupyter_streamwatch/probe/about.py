@@ -106,7 +106,11 @@ def _sources(run: Any) -> tuple[str, ...]:
 
 
 def _partitions(run: Any) -> int:
-    """Return the shuffle partitions that the run uses; a stateful checkpoint pins the number of its first run."""
+    """Return the shuffle partitions of the run: those that its checkpoint pins, once a batch has been planned."""
+    name = "spark.sql.shuffle.partitions"
     last = run.lastExecution()
-    session = run.sparkSession() if last is None else last.sparkSession()
-    return int(session.conf().get("spark.sql.shuffle.partitions"))
+    if last is not None:
+        pinned = last.offsetSeqMetadata().conf().get(name)
+        if pinned.isDefined():
+            return int(pinned.get())
+    return int(run.sparkSession().conf().get(name))

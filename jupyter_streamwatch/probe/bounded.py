@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import sys
 import threading
 import time
 import weakref
@@ -34,7 +35,10 @@ def ask(thing: Any, question: Callable[[], T], default: T, *, seconds: float) ->
         seconds: how long to wait.
     """
     try:
-        return _worker(_asked(thing)).ask(question, seconds)
+        other = _asked(thing)
+        if _ended(other):
+            return default
+        return _worker(other).ask(question, seconds)
     except Exception as error:
         _log.debug("no answer from Spark", exc_info=error)
         return default
@@ -49,6 +53,16 @@ def _asked(thing: Any) -> Any:
         if found is not None:
             return found
     return thing
+
+
+def _ended(other: Any) -> bool:
+    """Say whether the process of a JVM is known to have ended; asking it would fill the log with tracebacks."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    gateway = getattr(context, "_gateway", None)
+    process = getattr(gateway, "proc", None)
+    if process is None or getattr(gateway, "_gateway_client", None) is not other:
+        return False
+    return process.poll() is not None
 
 
 def _worker(other: Any) -> _Worker:

@@ -47,15 +47,9 @@ def is_connect(spark: Any) -> bool:
 
 
 def gateway(spark: Any) -> Any | None:
-    """Return py4j's gateway to the JVM of a classic session; None when there is none, or its JVM has ended.
-
-    Calls to a JVM that has ended are not made: py4j would write tracebacks to the log.
-    """
+    """Return py4j's gateway to the JVM of a classic session; None for Connect, and when the session is stopped."""
     context = None if is_connect(spark) else getattr(spark, "_sc", None)
-    found = getattr(context, "_gateway", None)
-    process = getattr(found, "proc", None)
-    ended = process is not None and process.poll() is not None
-    return None if ended or getattr(context, "_jsc", None) is None else found
+    return None if getattr(context, "_jsc", None) is None else getattr(context, "_gateway", None)
 
 
 class Json:

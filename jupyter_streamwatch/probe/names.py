@@ -81,7 +81,7 @@ def source_of_format(format: str, options: Mapping[str, str]) -> str:
         return source(f"TextSocketV2[host: {given.get('host', '')}, port: {given.get('port', '')}]")
     known = {"delta": "DeltaSource", "cloudfiles": "CloudFilesSource", "memory": "MemoryStream"}
     name = known.get(short, format.strip())
-    return source(f"{name}[{given['path']}]" if given.get("path") else name)
+    return source(f"{name}[{given.get('path', '')}]")
 
 
 def local_path(path: str) -> str:

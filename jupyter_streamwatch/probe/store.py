@@ -112,8 +112,9 @@ class Store:
         if view is None:
             view = self._kept.view(jvm.java_class(self._gateway, name))
             view = (view.index(index) if index else view.reverse()).max(most)
-            self._views[name, most, index] = view
         found: list[dict[str, Any]] = self._to_data(view)
+        if found:  # a view made before there was anything to see stays empty for ever
+            self._views[name, most, index] = view
         return found
 
 

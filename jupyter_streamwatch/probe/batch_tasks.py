@@ -59,14 +59,14 @@ def _read(spark: Any, batch: Batch) -> dict[str, float]:
     ended = max(execution.completed or 0.0 for execution in executions)
     jobs = _jobs(kept, batch, begun)
     mine = of_batch(jobs, batch, {execution.id for execution in executions})
-    others = [job for job in jobs if _nobodys(job, executions) and begun <= (job.submitted or 0.0) <= ended]
-    ids = {stage for job in (*mine, *others) for stage in job.stages}
+    loose = [job for job in jobs if job.batch is None and job not in mine and begun <= (job.submitted or 0.0) <= ended]
+    ids = {stage for job in (*mine, *loose) for stage in job.stages}
     infos = [info for info in _stages(kept, min(ids)) if info["stageId"] in ids] if ids else []
     ran = [info for info in infos if info["firstTaskLaunchedTime"] is not None and info["completionTime"] is not None]
     own = {stage for job in mine for stage in job.stages}
     stages = [info for info in ran if info["stageId"] in own]
-    loose = [info for info in ran if info["stageId"] not in own]
-    return _summary(kept, mine, stages, loose, (begun, ended))
+    others = [info for info in ran if info["stageId"] not in own]
+    return _summary(kept, mine, stages, others, (begun, ended))
 
 
 def _ended(kept: Store, batch: Batch) -> list[Execution]:
@@ -122,16 +122,11 @@ def _before(job: Job, batch: Batch, begun: float) -> bool:
     return job.submitted is not None and job.submitted < begun
 
 
-def _nobodys(job: Job, mine: list[Execution]) -> bool:
-    """Say whether nothing tells which query or cell a job belongs to."""
-    return job.batch is None and job.group is None and all(job.execution != execution.id for execution in mine)
-
-
 def _summary(
     kept: Store,
     jobs: list[Job],
     stages: list[dict[str, Any]],
-    loose: list[dict[str, Any]],
+    others: list[dict[str, Any]],
     window: tuple[float, float],
 ) -> dict[str, float]:
     def total(name: str) -> float:
@@ -150,7 +145,7 @@ def _summary(
         "tasks.busyMs": _union(
             [
                 *(_span(info) for info in stages),
-                *((max(first, window[0]), min(last, window[1])) for first, last in map(_span, loose)),
+                *((max(first, window[0]), min(last, window[1])) for first, last in map(_span, others)),
             ]
         ),
     }

@@ -1,0 +1,75 @@
+"""What is asked of a session that is stopped, of a JVM that is gone, and of a JVM that hangs: nothing raises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.oldest
+
+BEFORE = """
+    import logging, os, signal, sys, time
+    logging.basicConfig(level=logging.INFO)
+    from jupyter_streamwatch import probe
+    from jupyter_streamwatch.history import Facts
+    from tests.spark.conftest import make_session
+    spark = make_session()
+    query = spark.readStream.format("rate").load().writeStream.format("noop").start()
+    assert probe.facts(spark, query).trigger
+    while not query.lastProgress:
+        time.sleep(0.1)
+
+    def all_unknown():
+        begun = time.monotonic()
+        facts = probe.facts(spark, query)
+        assert facts.trigger is None and facts.sink is None and facts.mode == "classic", facts
+        assert facts.why["trigger"] and facts.why["watermarks"]
+        assert probe.status(query) is None
+        assert probe.running(spark, str(query.runId)) is None
+        assert probe.tasks(spark, str(query.runId), 0) == {}
+        assert probe.active(spark) == []
+        assert set(probe.environment(spark)) == {"Python"}
+        return time.monotonic() - begun
+"""
+SCENES = {
+    "stopped": """
+        spark.stop()
+        assert all_unknown() < 5
+    """,
+    "dead": """
+        process = spark.sparkContext._gateway.proc
+        os.killpg(process.pid, signal.SIGKILL) if os.getpgid(process.pid) == process.pid else process.kill()
+        process.wait()
+        assert all_unknown() < 5
+        os._exit(0)  # PySpark's own clean-up would talk to the JVM that is gone
+    """,
+    "hanging": """
+        process = spark.sparkContext._gateway.proc
+        os.kill(process.pid, signal.SIGSTOP)
+        assert all_unknown() < 30
+        assert probe.running(spark, str(query.runId)) is None
+        os.kill(process.pid, signal.SIGCONT)
+        end = time.monotonic() + 60
+        while probe.status(query) is None and time.monotonic() < end:
+            time.sleep(0.2)
+        assert probe.facts(spark, query).trigger
+        query.stop()
+        spark.stop()
+    """,
+}
+
+
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_nothing_raises_without_spark(scene):
+    """Every function answers in time with what is unknown, and py4j writes no traceback into the notebook."""
+    code = textwrap.dedent(BEFORE) + textwrap.dedent(SCENES[scene])
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    assert "Traceback" not in done.stderr
