@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jupyter_streamwatch.collector import Collector
-    from jupyter_streamwatch.facts import Facts
     from jupyter_streamwatch.history import History
 
 
@@ -53,7 +52,7 @@ class Attachment:
     ) -> None:
         """``pace()`` is the pause between two looks in seconds; ``changed()`` tells the views."""
         self.bridge = open_bridge(spark)
-        self.on_facts: Callable[[str, str, Facts], None] | None = None
+        self.learned: Callable[[Mapping[str, Any]], None] = _nothing_of  # facts and tasks, as lines of a recording
         self._collector = collector
         self._changed = changed
         self._after_round = each_round
@@ -180,8 +179,7 @@ class Attachment:
             self._collector.note_trigger(runId, facts.trigger.kind)
         if history.runs[-1].runId == runId:
             history.set_facts(facts)
-            if self.on_facts is not None:
-                self.on_facts(id, runId, facts)
+            self.learned({"event": "facts", "id": id, "runId": runId, "facts": facts})
             self._changed()
 
     def _read_tasks(self, id: str, runId: str, batchId: int) -> None:
@@ -189,6 +187,7 @@ class Attachment:
         values = probe.tasks(self.bridge.spark, runId, batchId)
         if values and history is not None:
             history.set_tasks(runId, batchId, values)
+            self.learned({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
 
     def _look(self) -> None:
         """One round: is the session there, what do the active runs do."""
@@ -207,3 +206,7 @@ class Attachment:
         self._after_round()
         if changed:
             self._changed()
+
+
+def _nothing_of(line: Mapping[str, Any]) -> None:
+    pass

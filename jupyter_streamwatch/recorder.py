@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.redaction import redact_all
+from jupyter_streamwatch.recording import line
 from jupyter_streamwatch.values import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 class Recorder:
@@ -40,10 +37,10 @@ class Recorder:
     def write(self, event: Mapping[str, Any]) -> None:
         """Append one event, secrets redacted. Never raises."""
         try:
-            line = json.dumps(redact_all(_plain(event)), ensure_ascii=False, allow_nan=False)
+            text = line({**event, **{name: iso(event[name]) for name in ("at", "taken") if name in event}})
             with self._lock:
                 if self._file is not None:
-                    self._file.write(line + "\n")
+                    self._file.write(text + "\n")
         except Exception as error:
             self._note(f"The recording to {self._path} stopped: {error}")
             self.close()
@@ -57,18 +54,3 @@ class Recorder:
                 file.close()
             except OSError as error:
                 self._note(f"The recording to {self._path} could not be closed: {error}")
-
-
-def _plain(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event as JSON values: times as ISO text, progress and facts as their own words."""
-    line: dict[str, Any] = {}
-    for name, value in event.items():
-        if name in ("at", "taken"):
-            line[name] = iso(value)
-        elif hasattr(value, "to_dict"):
-            line[name] = value.to_dict()
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            line[name] = dataclasses.asdict(value)
-        else:
-            line[name] = dict(value) if isinstance(value, Mapping) else value
-    return line

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.dashboard import Dashboard
     from jupyter_streamwatch.diagnosis import Diagnosis, Hint
-    from jupyter_streamwatch.facts import Facts
     from jupyter_streamwatch.history import History
     from jupyter_streamwatch.report.static import Static
 
@@ -122,7 +121,7 @@ class Watch:
     def queries(self) -> Queries:
         """The histories by id; ``[key]`` takes an id, the start of one, a name, or a query object."""
         self.sync()
-        return Queries(self._collector.histories())
+        return Queries({history.id: history for history in self._collector.histories()})
 
     @property
     def session(self) -> Session:
@@ -272,7 +271,7 @@ class Watch:
         self._attachment = Attachment(
             session, self._collector, pace=self._pace, changed=self._tell, each_round=self._hints.look
         )
-        self._attachment.on_facts = self._on_facts
+        self._attachment.learned = self._record_learned
         self._attachment.open()
         if self in _watches:
             _watches.remove(self)
@@ -308,9 +307,9 @@ class Watch:
             if event["event"] == TERMINATED:
                 self._attachment.soon(self._hints.look)
 
-    def _on_facts(self, id: str, runId: str, facts: Facts) -> None:
+    def _record_learned(self, line: Mapping[str, Any]) -> None:
         if self._recorder is not None:
-            self._recorder.write({"event": "facts", "id": id, "runId": runId, "facts": facts})
+            self._recorder.write(line)
 
     def _pace(self) -> float:
         return SHOWN_PACE if self._shown else StreamWatch.instance().probe_seconds

@@ -87,7 +87,7 @@ def active_session() -> Any | None:
     """The session a person means when they name none, or None. Starts nothing and imports nothing new."""
     connect = sys.modules.get("pyspark.sql.connect.session")
     classic = sys.modules.get("pyspark.sql.session")
-    for module in (classic, connect):
+    for module in (connect, classic):  # ``remote("local")`` has a classic session too: its own server's
         cls = getattr(module, "SparkSession", None)
         if cls is None:
             continue
