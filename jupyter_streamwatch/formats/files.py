@@ -14,6 +14,8 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
+from jupyter_streamwatch.formats.shapes import MARKER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,8 +32,10 @@ class UnreadableError(ValueError):
 
 
 def is_content(text: str) -> bool:
-    """Whether this is text to read, not the name of a file: it holds a line break or a brace."""
-    return "\n" in text or "{" in text or "\r" in text
+    """Whether this is text to read, not a name: it holds a line break or a brace, or a record and is no file."""
+    if "\n" in text or "{" in text or "\r" in text:
+        return True
+    return "(" in text and MARKER.search(text) is not None and not exists(text)
 
 
 def binary_files(path: str) -> Iterator[tuple[str, IO[bytes]]]:
@@ -46,7 +50,7 @@ def binary_files(path: str) -> Iterator[tuple[str, IO[bytes]]]:
         yield from _remote(path)
         return
     local = Path(path.removeprefix("file://")).expanduser()
-    if not path or not local.exists():
+    if not exists(path):
         raise FileNotFoundError(f"There is no file {path!r} (text to read would hold a line break or a brace).")
     if local.is_dir():
         for name in event_logs([str(each) for each in _folder(local)]):
@@ -55,6 +59,14 @@ def binary_files(path: str) -> Iterator[tuple[str, IO[bytes]]]:
     else:
         with local.open("rb") as stream:
             yield from _opened(str(local), stream)
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file here; a text too long for a name is none."""
+    try:
+        return bool(path) and Path(path.removeprefix("file://")).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _folder(folder: Path) -> Iterator[Path]:

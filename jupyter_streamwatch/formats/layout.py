@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from typing import Final
+from urllib.parse import unquote
 
 from jupyter_streamwatch.formats.literals import unescape
 
@@ -14,6 +15,7 @@ _TAG = re.compile(
     r"</?(?:br|pre|code|span|div|p|b|i|em|strong|td|tr|table|tbody|font|html|body|samp|tt)\b[^<>]{0,300}>",
     re.IGNORECASE,
 )
+_SAFE_ESCAPE = re.compile(r"\\u(00[2-7][0-9a-fA-F])")  # of JSON made safe for HTML
 _CURLY_KEY = re.compile(r"[“”„][\w.]+[“”„]\s*[:,}\]]")
 _CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
 
@@ -34,6 +36,10 @@ def clean(text: str) -> str:
         text = html.unescape(_TAG.sub(_line_break, text.replace("&nbsp;", " ")))
     elif "<" in text and _TAG.search(text) and ("<span" in text or "<br" in text):
         text = _TAG.sub(_line_break, text)
+    if "\\u0022" in text:
+        text = _SAFE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    if "%22runId%22" in text:
+        text = unquote(text)
     if ("“" in text or "”" in text) and _CURLY_KEY.search(text):
         text = text.translate(_CURLY)
     return text

@@ -20,6 +20,7 @@ _COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/|<!--.*?-->|(?:<[-=<]|[←⟵�
 _SEPARATOR = r"\s*(?::(?!//)|=>|->|=(?!=))"
 _QUOTED_KEY = re.compile(r"[uUbBrR]{0,2}(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')" + _SEPARATOR)
 _BARE_KEY = re.compile(r"([A-Za-z0-9_$@.\-/]+)[\"']?" + _SEPARATOR)
+_BLOCK = re.compile(r"(durationMs|eventTime|sink|sources|stateOperators|\w+Offset|\w*[mM]etrics)(?=\s*[{\[])")
 _HALF_KEY = re.compile(r"[\"']([\w.\-]+)" + _SEPARATOR)
 _STRING = re.compile(r"[uUbBrRfF]{0,2}(\"\"\"|'''|\"|')")
 _NUMBER = re.compile(
@@ -189,7 +190,7 @@ class _Reader:
             self.pos = end
 
     def _key(self) -> str | None:
-        found = self._match(_QUOTED_KEY) or self._match(_BARE_KEY) or self._match(_HALF_KEY)
+        found = self._match(_QUOTED_KEY) or self._match(_BARE_KEY) or self._match(_HALF_KEY) or self._match(_BLOCK)
         if found is None:
             return None
         self.pos = found.end()

@@ -44,7 +44,7 @@ MARKER = re.compile(
     r"(?<![\w.$])(?:runId|batchId|batchDuration|durationMs|stateOperators|sources|sink|eventTime|observedMetrics"
     r"|queryStatus|progressJson|currentWatermark|timestamp|"
     + "|".join(sorted((DURATIONS | OPERATOR | SOURCE | {"watermark"}) - {"description", "metrics"}))
-    + r")\\*[\"']{0,2}\s*(?::|=|->)"
+    + r")(?:\\*[\"']{0,2}\s*(?::|=|->)|[\"'],)"
 )
 
 # Where a record begins: with its id, or a member that no part of a record begins with.
@@ -116,7 +116,8 @@ def part(value: dict[str, Any]) -> dict[str, Any] | None:
         return {"sources": [value]}
     if "triggerExecution" in value and _like(value, DURATIONS):
         return {"durationMs": value}
-    if score(value) >= 3 or {"sources", "sink"} <= value.keys():
+    measured = value.keys() & {"durationMs", "stateOperators", "sources", "numInputRows"}
+    if (measured and score(value) >= 3) or {"sources", "sink"} <= value.keys():
         return value
     return None
 
@@ -142,6 +143,7 @@ def items(value: Any, key: str = "") -> Iterator[Item]:
             yield Item("text", value)
     elif isinstance(value, list):
         if len(value) > 1 and all(isinstance(each, str) for each in value):
+            value = [each for each in value if not each.isdigit()]  # times beside the lines of a log
             lines = "".join(value) if any(each.endswith("\n") for each in value) else "\n".join(value)
             yield from items(lines, key)
         else:
