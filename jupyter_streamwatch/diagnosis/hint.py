@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from jupyter_streamwatch.format import clean, duration, exact, percent, rate, size, when
+
 SEVERITIES = ("critical", "warning", "info")
 
 LEVELS = {
@@ -59,6 +61,20 @@ class Evidence:
     unit: str = ""
     batches: tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        """The evidence on one line: name, number with its unit, batches."""
+        ids = self.batches
+        where = "" if not ids else f" (batch {ids[-1]})" if len(ids) == 1 else f" (batches {ids[0]} to {ids[-1]})"
+        return f"{self.name}: {self._text()}{where}"
+
+    def _text(self) -> str:
+        if isinstance(self.value, str):
+            return clean(self.value)
+        units = {"ms": duration, "bytes": size, "rows/s": rate, "share": percent, "time": when}
+        if self.unit in units:
+            return units[self.unit](self.value)
+        return f"{exact(self.value)} {self.unit}".strip()
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -110,6 +126,17 @@ class Hint:
     under: str | None = None
     link: str = ""
     share: float | None = None
+
+    def __str__(self) -> str:
+        """The hint as lines of text: title, evidence, cause, fix, code, effect, link."""
+        lines = [f"[{self.severity}] {self.title} ({self.code})"]
+        lines += [f"    {evidence}" for evidence in self.evidence]
+        lines += [f"  Why: {self.cause}", f"  Fix: {self.fix}"]
+        if self.code_fix:
+            lines += [f"      {line}" for line in self.code_fix.splitlines()]
+        if self.effect is not None:
+            lines.append(f"  Then: {self.effect.text}")
+        return "\n".join([*lines, f"  See: {self.link}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hint as JSON-ready data."""
@@ -171,6 +198,16 @@ class Diagnosis:
     def level(self) -> str:
         """``ok``, ``info``, ``warning``, ``critical`` or ``muted``."""
         return LEVELS[self.verdict]
+
+    def __str__(self) -> str:
+        """The diagnosis as text for a terminal: the verdict, then each hint, a symptom indented under its cause."""
+        lines = [f"{self.label}: {self.reason}"]
+        for hint in self.hints:
+            indent = "    " if hint.under else ""
+            lines += ["", *(indent + line for line in str(hint).splitlines())]
+        if not self.hints:
+            lines.append("Nothing to say against it.")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON-ready data."""
