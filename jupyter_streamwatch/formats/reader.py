@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/|<!--.*?-->|(?:<[-=<]|[←⟵�
 _SEPARATOR = r"\s*(?::(?!//)|=>|->|=(?!=))"
 _QUOTED_KEY = re.compile(r"[uUbBrR]{0,2}(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')" + _SEPARATOR)
 _BARE_KEY = re.compile(r"([A-Za-z0-9_$@.\-/]+)[\"']?" + _SEPARATOR)
-_BLOCK = re.compile(r"(durationMs|eventTime|sink|sources|stateOperators|\w+Offset|\w*[mM]etrics)(?=\s*[{\[])")
+_BLOCK = re.compile(r"([A-Za-z_][\w.\-]*)[^\S\n]+(?=\{[^\S\n]*\n)")  # HOCON leaves the sign out before a brace
 _HALF_KEY = re.compile(r"[\"']([\w.\-]+)" + _SEPARATOR)
 _STRING = re.compile(r"[uUbBrRfF]{0,2}(\"\"\"|'''|\"|')")
 _NUMBER = re.compile(

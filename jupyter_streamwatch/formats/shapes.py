@@ -143,7 +143,8 @@ def items(value: Any, key: str = "") -> Iterator[Item]:
             yield Item("text", value)
     elif isinstance(value, list):
         if len(value) > 1 and all(isinstance(each, str) for each in value):
-            value = [each for each in value if not each.isdigit()]  # times beside the lines of a log
+            if value[0].isdigit():  # the time beside a line of a log
+                value, key = value[1:], "line"
             lines = "".join(value) if any(each.endswith("\n") for each in value) else "\n".join(value)
             yield from items(lines, key)
         else:
