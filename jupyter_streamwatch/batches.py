@@ -77,22 +77,31 @@ class Bins:
         """These bins and ``rows`` after them, in at most ``most`` bins: their size doubles until they fit."""
         rows = _wide(rows, width, np.nan)
         known = ~np.isnan(rows)
-        count = np.concatenate([self.count, np.ones(len(rows), dtype=np.int64)])
-        ends = np.cumsum(count)
-        size = self.size
-        while (int(ends[-1]) - 1) // size + 1 > most:
+        ones = np.ones(len(rows), dtype=np.int64)
+        new = Bins(self.size, ones, np.where(known, rows, 0.0), known.astype(float), rows, rows)
+        batches, size = int(self.count.sum()) + len(rows), self.size
+        while (batches - 1) // size + 1 > most:
             size *= 2
-        starts = np.flatnonzero(np.diff((ends - 1) // size, prepend=-1))
-        total = np.concatenate([_wide(self.total, width, 0.0), np.where(known, rows, 0.0)])
-        numbers = np.concatenate([_wide(self.known, width, 0.0), known.astype(float)])
-        low = np.fmin.reduceat(np.concatenate([_wide(self.low, width, np.nan), rows]), starts)
-        high = np.fmax.reduceat(np.concatenate([_wide(self.high, width, np.nan), rows]), starts)
-        sums, knowns = np.add.reduceat(total, starts), np.add.reduceat(numbers, starts)
+        if size != self.size:
+            return _chained(self, new, width).merged(size)
+        full = len(self.count) - bool(len(self.count) and self.count[-1] < size)  # only the newest may be filling
+        return _chained(self.between(0, full), _chained(self.between(full, None), new, width).merged(size), width)
+
+    def between(self, start: int, end: int | None) -> Bins:
+        """Some of the bins."""
+        cut = slice(start, end)
+        return Bins(self.size, self.count[cut], self.total[cut], self.known[cut], self.low[cut], self.high[cut])
+
+    def merged(self, size: int) -> Bins:
+        """Bins of ``size`` made of these."""
+        starts = np.flatnonzero(np.diff((np.cumsum(self.count) - 1) // size, prepend=-1))
+        total, known = np.add.reduceat(self.total, starts), np.add.reduceat(self.known, starts)
+        low, high = np.fmin.reduceat(self.low, starts), np.fmax.reduceat(self.high, starts)
         # A mean of run numbers, ids or start times says nothing: a bin stands at its first batch,
         # and is of kind data when any of its batches is.
-        sums[:, _OF_FIRST], knowns[:, _OF_FIRST] = total[starts][:, _OF_FIRST], numbers[starts][:, _OF_FIRST]
-        sums[:, _KIND], knowns[:, _KIND] = high[:, _KIND], 1.0
-        return Bins(size, np.add.reduceat(count, starts), sums, knowns, low, high)
+        total[:, _OF_FIRST], known[:, _OF_FIRST] = self.total[starts][:, _OF_FIRST], self.known[starts][:, _OF_FIRST]
+        total[:, _KIND], known[:, _KIND] = high[:, _KIND], 1.0
+        return Bins(size, np.add.reduceat(self.count, starts), total, known, low, high)
 
     def mean(self, column: int) -> Floats:
         """Mean of the known values of each bin; NaN where none is known."""
@@ -266,6 +275,15 @@ def _moments(ms: Floats) -> NDArray[np.object_]:
 def _whole(ids: Floats) -> NDArray[Any]:
     exact = not np.isnan(ids).any() and bool((np.abs(ids) < 2**53).all())
     return ids.astype(np.int64) if exact else ids
+
+
+def _chained(old: Bins, new: Bins, width: int) -> Bins:
+    """Bins one after the other, ``width`` columns wide."""
+    joined = (
+        np.concatenate([_wide(getattr(old, name), width, fill), getattr(new, name)])
+        for name, fill in (("total", 0.0), ("known", 0.0), ("low", np.nan), ("high", np.nan))
+    )
+    return Bins(new.size, np.concatenate([old.count, new.count]), *joined)
 
 
 def _wide(array: Floats, width: int, fill: float) -> Floats:
