@@ -154,8 +154,8 @@ class Watch:
         queries = self.queries
         now = time.time() * 1000 if self.session.state == "live" else None
         if query is not None:
-            return diagnose(queries[query].snapshot(), now=now)
-        return {id: diagnose(history.snapshot(), now=now) for id, history in queries.items()}
+            return diagnose(queries[query].snapshot(), now=now, others=queries.values())
+        return {id: diagnose(history.snapshot(), now=now, others=queries.values()) for id, history in queries.items()}
 
     def report(self, path: str | Path, query: Any = None) -> Static:
         """Write what is known to ``path`` (.html, .md or .json) and return it as a static object."""
@@ -289,8 +289,10 @@ class Watch:
         self._attachment = None
         if self._recorder is not None:
             self._recorder.close()
+        left = static([history.snapshot() for history in self._collector.histories()], session)
+        self._left = left  # before the views are told: they swap what they show to it
         self._tell()
-        return static([history.snapshot() for history in self._collector.histories()], session)
+        return left
 
     # On threads of ours
 
