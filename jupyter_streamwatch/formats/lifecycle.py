@@ -18,7 +18,9 @@ _SAID = re.compile(
     rf"Starting (?:(?P<name>[^\[\n]{{1,200}}?) )?{_IDS}\."
     rf"|Query (?:[^\[\n]{{1,200}}? )?{_IDS} terminated with (?P<how>error|exception)(?:: (?P<why>[^\n]*))?"
 )
-_TRACE = re.compile(r"\s*(?:at |\.\.\. \d|Caused by|Traceback|File \"|  |=== |\S*(?:Exception|Error)\b)")
+_LOG_LINE = re.compile(
+    r"\s*\[?(?:\d{2,4}[-/.]\d\d?[-/.]\d|\d\d:\d\d:\d\d|(?:INFO|WARN|ERROR|DEBUG)\b)|\s*(?:```|>>>|In ?\[)"
+)
 MAX_TRACE: Final = 20_000  # characters of an exception that are kept
 
 
@@ -28,10 +30,8 @@ def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
         if said["how"] is None:
             yield {"event": "started", "id": said[2], "runId": said[3], "name": said["name"], "at": None}
             continue
-        exception = said["why"] or ""
-        trace = _trace(text, text.find("\n", said.end(), end), end)
-        if said["how"] == "error" or not exception:
-            exception = trace or exception
+        rest = text.find("\n", said.end(), end)
+        exception = "\n".join(part for part in (said["why"], _trace(text, rest, end)) if part)
         error_class = re.match(r"[\w.$]*:?\s*\[([A-Z][A-Z0-9_.]+)\]", exception)
         yield {
             "event": "terminated", "id": said[4], "runId": said[5], "at": None,
@@ -40,12 +40,12 @@ def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
 
 
 def _trace(text: str, at: int, end: int) -> str:
-    """The lines of the stack trace that follows."""
+    """The lines of message and stack trace that follow, up to the log's next line."""
     begin = at + 1
     while 0 <= at < end and at - begin < MAX_TRACE:
         line_end = text.find("\n", at + 1, end)
         line_end = end if line_end < 0 else line_end
-        if not _TRACE.match(text, at + 1, line_end):
+        if _LOG_LINE.match(text, at + 1, line_end):
             break
         at = line_end
-    return text[begin:at].strip() if at > begin else ""
+    return text[begin:at].strip("\n") if at > begin else ""
