@@ -282,7 +282,10 @@ def _x_step(low: float, high: float, width: int) -> tuple[float, str]:
 
 
 def _time(ms: float, form: str) -> str:
-    at = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=ms)
+    try:
+        at = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=ms)
+    except OverflowError:  # an impossible moment in a record must not cost the picture
+        return ""
     return f"{at:%H:%M:%S}.{at.microsecond // 1000:03d}" if form == "ms" else at.strftime(form)
 
 

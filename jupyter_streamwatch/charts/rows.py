@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Index = NDArray[np.intp]
 
 FILL = 0.85  # share of the time to the next batch that a bar may take: neighbours stay apart
+LONGEST_BATCH_MS = 366 * 86_400_000.0  # what claims to be longer is no measurement, and would flatten the time axis
 LONGEST_BAR_MS = 60_000.0  # a bar wider than its batch and than this would claim idle time
 LONGEST_BAR = 20.0  # ... unless it is at most this many times its batch's own time
 LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 8.0  # the time axis is at least so long, also in lengths of the first batch
@@ -48,7 +49,7 @@ class Rows:
         self.count = np.asarray(batches.count)[index]
         start = batches.numbers("timestamp")
         last = np.where(batches.count > 1, batches.maximum("timestamp"), start)
-        end = last + np.fmax(np.nan_to_num(batches.numbers("batchDuration")), 0.0)
+        end = last + np.clip(np.nan_to_num(batches.numbers("batchDuration")), 0.0, LONGEST_BATCH_MS)
         line = _lines(start, end, batches.runIndex)
         self.start, self.end, self.line = start[index], end[index], line[index]
         self.time = (self.start + last[index]) / 2

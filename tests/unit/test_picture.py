@@ -103,6 +103,13 @@ def test_one_batch_and_odd_texts() -> None:
     assert opened(history).width == 900
 
 
+def test_impossible_numbers() -> None:
+    """Durations and times that cannot be do not cost the picture."""
+    records = [testing.progress(0, start="0001-01-01T00:00:00.000Z"), testing.progress(1, 10**18, batchDuration=1e300)]
+    records.append(testing.progress(2, start="9999-12-31T00:00:00.000Z", processedRowsPerSecond=1e300))
+    assert opened(testing.history(records)).width == 900
+
+
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [(0, 4.2, [0, 1, 2, 3, 4]), (0, 1040, [0, 200, 400, 600, 800, 1000]), (-20, 5, [-20, -15, -10, -5, 0, 5])],
