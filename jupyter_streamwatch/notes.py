@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History, Run
 
 MOMENT = 1_000.0  # ms; a batch that runs for less is no news, unless its usual time is shorter still
+# Properties of a query that its hints say once, calmly: no news that would stand under every line for ever.
+STANDING = frozenset(
+    {"metric-unreliable", "no-rate-limit", "pinned-conf"}
+    | {"sink-not-idempotent", "source-not-replayable", "temporary-checkpoint"}
+)
 NOTE_LENGTH = 200  # characters; the whole text is in the details or in the hint
 DETAILS_LENGTH = 20_000  # characters of an error; a stack trace beyond this says nothing more
 _TODAY = 12 * 3_600_000  # ms; a time of day alone is clear within half a day
@@ -32,6 +37,10 @@ class SessionLike(Protocol):
     @property
     def state(self) -> str:
         """``live``, ``stopped`` or ``gone``."""
+
+    @property
+    def text(self) -> str:
+        """The state as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ def note(history: History, diagnosis: Diagnosis, now: float | None) -> Note | No
     """Return what there is to say under the line, or None when nothing is."""
     verdict = diagnosis.verdict
     run = history.runs[-1] if history.runs else None
-    top = diagnosis.hints[0] if diagnosis.hints else None
+    top = next((hint for hint in diagnosis.hints if hint.severity != "info" or hint.code not in STANDING), None)
     if verdict == "failed" and run is not None:
         return Note(error_line(run), "critical", top.code if top else None)
     if verdict == "starting":

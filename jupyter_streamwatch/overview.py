@@ -153,9 +153,9 @@ def ranked(
 ) -> list[tuple[History, Diagnosis, Line]]:
     """Do as :func:`lines`, with the snapshot and the diagnosis that each line was made of."""
     made = []
-    for history in histories:
-        snapshot = history.snapshot()
-        diagnosis = diagnose(snapshot, now=now)
+    snapshots = [history.snapshot() for history in histories]
+    for snapshot in snapshots:
+        diagnosis = diagnose(snapshot, now=now, others=snapshots)
         made.append((snapshot, diagnosis, line(snapshot, diagnosis, session, now)))
     return sorted(made, key=_rank)
 

@@ -32,7 +32,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that a report shows. ``taken`` is epoch ms, ``session`` what is known of the Spark session."""
+    """Everything that a report shows. ``taken`` is epoch ms, ``session`` says so when Spark's session is over."""
 
     taken: float
     environment: dict[str, str]
@@ -66,7 +66,7 @@ def take(
     return Content(
         taken=taken,
         environment={clean(str(key)): clean(redact(str(value))) for key, value in recording.environment.items()},
-        session=clean(redact(getattr(session, "text", "") or "")),
+        session=clean(redact(session.text)) if session is not None and session.state != "live" else "",
         queries=tuple(
             Query(line.to_dict(), overview.plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
         ),

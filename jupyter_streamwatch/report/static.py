@@ -63,9 +63,9 @@ class Static:
 
     @cached_property
     def png(self) -> bytes | None:
-        """The charts of the first query; None when it has none."""
-        first = next(iter(self._content.queries), None)
-        return None if first is None else _picture(first.history)
+        """The charts of the first query that has some; None when none has."""
+        drawn = _drawn(self._content)
+        return None if drawn is None else _picture(drawn.history)
 
     def bundles(self) -> list[dict[str, str]]:
         """Return the MIME bundles of the outputs, in order."""
@@ -190,9 +190,9 @@ def _rest(queries: tuple[Query, ...]) -> str:
 
 def _footer(content: Content) -> Html:
     parts = [f"{_count(len(content.queries))}, {when(content.taken)}", content.session]
-    first = next(iter(content.queries), None)
-    if first is not None and len(content.queries) > 1:
-        parts.append(f"the charts are those of {first.line['name']}")
+    drawn = _drawn(content)
+    if drawn is not None and len(content.queries) > 1:
+        parts.append(f"the charts are those of {drawn.line['name']}")
     return join(" · ".join(part for part in parts if part))
 
 
@@ -217,10 +217,12 @@ def _count(queries: int) -> str:
     return f"{queries} streaming {'query' if queries == 1 else 'queries'}"
 
 
+def _drawn(content: Content) -> Query | None:
+    return next((query for query in content.queries if query.history.batches.rows), None)
+
+
 def _picture(history: History) -> bytes | None:
     """Draw the charts; fewer colours, then fewer pixels, until they fit."""
-    if not history.batches.rows:
-        return None
     from jupyter_streamwatch.charts import picture
 
     for width, colours in ((WIDTH, 0), (WIDTH, 64), (600, 64), (600, 16)):

@@ -151,6 +151,14 @@ def test_the_top_hint_is_the_note():
     assert [one["code"] for one in made.hints] == ["too-many-partitions", "x"]
 
 
+def test_what_never_changes_is_no_note():
+    """A property of the query is in its hints; under the line stands what is news."""
+    calm = hint("sink-not-idempotent", "info"), hint("temporary-checkpoint", "info")
+    assert line(history(3), verdict("keeping-up", *calm)).note is None
+    news = line(history(3), verdict("keeping-up", *calm, hint("results-pending", "info", "Nothing yet"))).note
+    assert news == Note("Nothing yet", "info", "results-pending")
+
+
 def test_a_failure_says_its_class_and_what_went_wrong():
     """A failed query shows the class and the line of the user's error; the full text is in the details."""
     failed = history(2)
@@ -254,7 +262,7 @@ def test_the_worst_comes_first_and_ended_ones_last(monkeypatch):
     queries = [history(1, id=f"{at}-{word}") for at, word in enumerate(words)]
     queries[1].end(RUN, START + 9000)
     queries[5].end(RUN, START + 10_000)
-    monkeypatch.setattr(overview, "diagnose", lambda one, now: verdict(one.id.split("-", 1)[1]))
+    monkeypatch.setattr(overview, "diagnose", lambda one, now, others: verdict(one.id.split("-", 1)[1]))
     made = [one.state.verdict for one in overview.lines(queries)]
     assert made == ["failed", "falling-behind", "at-capacity", "keeping-up", "starting", "stopped", "finished"]
 

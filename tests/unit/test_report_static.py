@@ -42,7 +42,7 @@ class Elements(HTMLParser):
 
 
 def judged(monkeypatch, *hints, word="falling-behind"):
-    monkeypatch.setattr(overview, "diagnose", lambda one, now: verdict(word, *hints))
+    monkeypatch.setattr(overview, "diagnose", lambda one, now, others: verdict(word, *hints))
 
 
 def saved(still):
@@ -145,8 +145,9 @@ def test_it_keeps_the_moment():
 
 def test_several_queries_name_the_one_of_the_charts():
     """With more than one query the still says whose charts the picture shows."""
-    still = static([history(3), history(2, id="22222222", name="other")])
-    assert "the charts are those of " in still.html
+    still = static([history(0, id="22222222", name="starts"), history(3)], now=START + 5000)
+    assert "the charts are those of late_flights" in still.html
+    assert len(still.bundles()) == 2
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a|b\n\u202ec"])
