@@ -289,7 +289,8 @@ class Watch:
         self._attachment = None
         if self._recorder is not None:
             self._recorder.close()
-        left = static([history.snapshot() for history in self._collector.histories()], session)
+        now = time.time() * 1000 if session.state == "live" else None
+        left = static([history.snapshot() for history in self._collector.histories()], session, now=now)
         self._left = left  # before the views are told: they swap what they show to it
         self._tell()
         return left
