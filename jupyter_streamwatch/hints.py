@@ -48,14 +48,15 @@ class HintWatcher:
             return
         from jupyter_streamwatch.diagnosis import diagnose
 
-        for history in self._histories():
+        histories = self._histories()
+        for history in histories:
             version = history.version
             live = history.running is not None  # a batch that gets stuck changes nothing but the clock
             if self._versions.get(history.id) == version and not live:
                 continue
             self._versions[history.id] = version
             try:
-                hints = diagnose(history.snapshot(), now=time.time() * 1000).hints
+                hints = diagnose(history.snapshot(), now=time.time() * 1000, others=histories).hints
             except Exception as error:
                 self._note(f"{history.name or history.id} could not be diagnosed: {type(error).__name__}: {error}")
                 continue

@@ -158,8 +158,8 @@ class Recording:
         from jupyter_streamwatch.diagnosis import diagnose
 
         if query is not None:
-            return diagnose(self.queries[query])
-        return {id: diagnose(history) for id, history in self.queries.items()}
+            return diagnose(self.queries[query], others=self.queries.values())
+        return {id: diagnose(history, others=self.queries.values()) for id, history in self.queries.items()}
 
     def report(self, path: str | os.PathLike[str], query: Any = None) -> Any:
         """Write a report (.html, .md or .json by suffix) and return an object that shows itself in a notebook."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
+from jupyter_streamwatch.diagnosis.failures import twins
 from jupyter_streamwatch.diagnosis.hint import Diagnosis
 from jupyter_streamwatch.diagnosis.load import load
 from jupyter_streamwatch.diagnosis.ranking import rank
@@ -18,7 +19,7 @@ from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import Progress, Trigger, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from jupyter_streamwatch.diagnosis.hint import Hint
     from jupyter_streamwatch.diagnosis.load import Load
@@ -48,7 +49,7 @@ def diagnose(
     *,
     now: float | None = None,
     thresholds: Thresholds | None = None,
-    others: Sequence[History] = (),
+    others: Iterable[History] = (),
 ) -> Diagnosis:
     """Judge one query: a verdict, hints with the most important first, and its capacity.
 
@@ -66,12 +67,13 @@ def diagnose(
     stated = None if trigger is None else Trigger.parse(trigger)
     history = records if isinstance(records, History) else history_of(records)
     snapshot = history.snapshot()
+    same = twins(snapshot, others)
     clock = now if snapshot.running is not None else None  # the time matters only to a batch that runs
-    asked = (stated, thresholds, clock, rules.off, tuple((one.id, one.version) for one in others))
+    asked = (stated, thresholds, clock, rules.off, tuple(one.id for one in same))
     kept = _KEPT.get(snapshot)
     if kept is not None and kept[0] == asked:
         return kept[1]
-    window = Window(snapshot, thresholds or _DEFAULT, trigger=stated, now=now, others=others)
+    window = Window(snapshot, thresholds or _DEFAULT, trigger=stated, now=now, twins=same)
     measured = load(window)
     name, reason = verdict(window, measured)
     found = Diagnosis(name, reason, rank(_hints(window, measured)), capacity(window, measured))

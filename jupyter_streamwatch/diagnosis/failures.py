@@ -10,6 +10,8 @@ from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.format import clean, middle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.history import History
@@ -194,13 +196,9 @@ def query_failed(window: Window, load: Load) -> Hint | None:
 def duplicate_query(window: Window, load: Load) -> Hint | None:
     """Raise when another active query without a checkpoint of its own has the same sources, sink, state and trigger."""
     del load
-    mine = _signature(window.history)
-    if mine is None:
+    if not window.twins:
         return None
-    twins = [one for one in window.others if one.id != window.history.id and _signature(one) == mine]
-    if not twins:
-        return None
-    ids = sorted([window.history.id, *(one.id for one in twins)])
+    ids = sorted([window.history.id, *(one.id for one in window.twins)])
     return Hint(
         code="duplicate-query",
         severity="warning",
@@ -215,28 +213,30 @@ def duplicate_query(window: Window, load: Load) -> Hint | None:
         " first, and both read and write.",
         fix="Stop the older one, and give the query a name: Spark then refuses to start it twice.",
         code_fix="for q in spark.streams.active:\n"
-        f'    if str(q.id) == "{min([window.history, *twins], key=_started).id}":\n'
+        f'    if str(q.id) == "{min([window.history, *window.twins], key=_started).id}":\n'
         "        q.stop()",
         link=API + "#managing-streaming-queries",
     )
 
 
+def twins(history: History, others: Iterable[History]) -> tuple[History, ...]:
+    """Return the active queries that look like this one: run from the same cell, as far as can be known."""
+    mine = _signature(history)
+    if mine is None:
+        return ()
+    return tuple(one for one in others if one.id != history.id and _signature(one) == mine)
+
+
 def _signature(history: History) -> tuple[object, ...] | None:
     """Return what two runs of one cell share; None when the query is not active or too little is known."""
-    facts, run = history.facts, history.runs[-1] if history.runs else None
-    if run is None or run.state != "active" or not facts.sources or not facts.sink or history.name:
+    facts = history.facts
+    if history.name or not facts.temporaryCheckpoint or not facts.sources or not facts.sink:
         return None
-    if not facts.temporaryCheckpoint or facts.stateful is None or facts.outputMode is None:
+    runs = history.runs
+    if not runs or runs[-1].state != "active" or facts.stateful is None or facts.outputMode is None:
         return None
-    return (
-        facts.sources,
-        facts.sink,
-        facts.outputMode,
-        facts.stateful,
-        facts.watermarks,
-        facts.trigger,
-        facts.pythonUdf,
-    )
+    plan = (facts.stateful, facts.watermarks, facts.trigger, facts.pythonUdf)
+    return facts.sources, facts.sink, facts.outputMode, plan
 
 
 def _started(history: History) -> float:

@@ -122,11 +122,13 @@ def too_few_tasks(window: Window, load: Load) -> Hint | None:
     """Raise when the stage that takes the time has a single task."""
     t = window.t
 
-    def alone(added: float, longest: float, usual: float) -> bool:
-        return longest >= max(t.dominates * added, t.skew_least) and longest <= usual
+    def alone(added: float, longest: float, whole: float, tasks: float, stages: float) -> bool:
+        # The median of a stage with two tasks is the longer one, so it cannot tell one task from two: the sum can.
+        most = longest >= max(t.dominates * added, t.skew_least) and longest >= t.alone * whole
+        return most and tasks < 2 * stages
 
     level = matters(window, load)
-    columns = ("durationMs.addBatch", "tasks.runTimeMs.max", "tasks.runTimeMs.median")
+    columns = ("durationMs.addBatch", "tasks.runTimeMs.max", "tasks.runTimeMs", "tasks.count", "tasks.stages")
     if level is None or not _held(window, alone, *columns):
         return None
     longest = window.usual("tasks.runTimeMs.max") or 0.0

@@ -72,6 +72,7 @@ class Thresholds:
     idle_driver: float = _of(0.5, "of addBatch", "Half of the time or more without a running task.")
     queue: float = _of(0.3, "of the batch", "Its stages wait for cores that others hold.", MEASURED)
     queue_least: float = _of(1_000.0, "ms", "Less is ordinary scheduling.")
+    alone: float = _of(0.7, "of all tasks' time", "One task does nearly all of the work.")
     skew: float = _of(5.0, "x median task", "Ordinary tasks of one stage stay within 2 to 3.")
     skew_least: float = _of(1_000.0, "ms", "A shorter task holds up nothing.")
 

@@ -45,13 +45,13 @@ class Window:
         *,
         trigger: Trigger | None = None,
         now: float | None = None,
-        others: Sequence[History] = (),
+        twins: tuple[History, ...] = (),
     ) -> None:
-        """Select the window; ``now`` is epoch ms, ``others`` are the other queries of the session."""
+        """Select the window; ``now`` is epoch ms, ``twins`` are queries that look the same."""
         self.history: History = history.snapshot()
         self.t = thresholds
         self.now = now
-        self.others = others
+        self.twins = twins
         self.trigger = trigger or self.history.trigger
         self.facts: Facts = self.history.facts
         runs = self.history.runs

@@ -40,12 +40,29 @@ def test_contention_when_stages_wait_for_cores(queue, fires):
 
 
 @pytest.mark.parametrize(
-    ("median", "longest", "code"),
-    [(2200, 2200, "too-few-tasks"), (100, 2200, "task-skew"), (500, 2200, None), (600, 700, None)],
+    ("tasks", "code"),
+    [
+        (
+            {"runTimeMs.median": 2200, "runTimeMs.max": 2200, "runTimeMs": 2300, "count": 3, "stages": 2},
+            "too-few-tasks",
+        ),
+        (
+            {"runTimeMs.median": 2200, "runTimeMs.max": 2200, "runTimeMs": 4300, "count": 2, "stages": 1},
+            None,
+        ),  # two even ones
+        (
+            {"runTimeMs.median": 2200, "runTimeMs.max": 2200, "runTimeMs": 3300, "count": 3, "stages": 2},
+            None,
+        ),  # others work
+        ({"runTimeMs.median": 900, "runTimeMs.max": 900, "runTimeMs": 1000, "count": 1, "stages": 1}, None),
+        ({"runTimeMs.median": 100, "runTimeMs.max": 2200}, "task-skew"),
+        ({"runTimeMs.median": 500, "runTimeMs.max": 2200}, None),
+        ({"runTimeMs.median": 600, "runTimeMs.max": 700}, None),
+    ],
 )
-def test_one_task_or_one_long_task(median, longest, code):
+def test_one_task_or_one_long_task(tasks, code):
     """The stage that takes the time has one task, one much longer than the others, or none that stands out."""
-    diagnosis = judge(late(), tasks={**BUSY, "runTimeMs.median": median, "runTimeMs.max": longest})
+    diagnosis = judge(late(), tasks={**BUSY, **tasks})
     found = [one for one in codes(diagnosis) if one in ("too-few-tasks", "task-skew")]
     assert found == ([code] if code else [])
 
