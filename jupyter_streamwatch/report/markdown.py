@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.report.content import Content, Query
 
 ROWS = 100  # batches of a query; a Markdown table is read by people, the JSON report has all
-_SPECIAL = re.compile(r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[#>+=-]|(?<=^\d)[.)]")
+_SPECIAL = re.compile(r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[#>+=-]|(?<=^\d)[.)](?=\s|$)")
 _LINK = re.compile(r"(?i)(https?|ftp|mailto)(:)|(?<!\w)(www)(\.)")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _OVERVIEW = ("State", "Query", "Input", "Processed", "Batch", "Batch time", "Watermark", "Backlog")

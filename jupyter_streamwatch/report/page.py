@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 10_000  # rows of all tables of batches together: a report of 100 queries must still open quickly
 LEAST_ROWS = 20  # rows of a query's table, however many queries there are
-PICTURES = 20  # queries with a drawn picture of their charts
+PICTURES = 10  # queries with a drawn picture of their charts
 RUNS = 50  # of a query, the last ones
 NARROW_PICTURES = 5  # of them, those with one for narrow windows, too
 WIDE, NARROW = 1_000, 560  # pixels

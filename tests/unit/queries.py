@@ -13,7 +13,8 @@ START = epoch_ms("2026-01-01T14:00:00.000Z") or 0.0
 ID = "1f2e3d4c-5b6a-4788-9900-aabbccddeeff"
 RUN = "aaaaaaaa-1111-2222-3333-444444444444"
 UDF_ERROR = """org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query [id = 1, runId = 2] \
-terminated with exception: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task \
+terminated with exception: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: \
+Lost task \
 0.0 in stage 3.0 (TID 5): org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/opt/worker.py", line 1, in main
     process()
