@@ -25,7 +25,8 @@ WATERMARK = API + "#handling-late-data-and-watermarking"
 def watermark_unset(window: Window, load: Load) -> Hint | None:
     """Raise when batch after batch has rows and none of them moves the watermark from its beginning."""
     del load
-    records = [one for one in window.with_data if one.numInputRows]
+    # Spark before 2.1.1 sends a watermark of 0 also where none is declared, and no batch id.
+    records = [one for one in window.with_data if one.numInputRows and one.batchId is not None]
     recent = records[-int(window.t.min_batches) :]
     if len(recent) < window.t.min_batches or not all(_unset(one) and "max" not in one.eventTime for one in recent):
         return None

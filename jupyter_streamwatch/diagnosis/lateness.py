@@ -10,7 +10,7 @@ from jupyter_streamwatch.diagnosis.series import quantile
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
 
-_LONGEST = 86_400_000.0  # ms; who needs a longer delay has another trouble than its length
+_LONGEST = 12 * 3_600_000.0  # ms; who needs a longer delay has another trouble than its length
 _STEPS = ((60_000, 1_000, "second"), (3_600_000, 60_000, "minute"), (math.inf, 3_600_000, "hour"))
 
 
@@ -74,7 +74,7 @@ def held_back(window: Window, most: int) -> tuple[float, tuple[int, ...]] | None
 
 
 def code_for(window: Window, needed: float | None) -> str | None:
-    """Return the call that sets a delay of at least ``needed`` ms; None when it is unknown or beyond a day."""
+    """Return the call that sets a delay of at least ``needed`` ms; None when it is unknown or beyond half a day."""
     if needed is None or needed > _LONGEST:
         return None
     step, unit = next((step, unit) for below, step, unit in _STEPS if needed < below)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
-_EXTREME_PART = 30_000.0  # ms; a part that takes this long, and most of its trigger, is slow without comparison
-
 
 @dataclass(frozen=True)
 class Slow:
@@ -58,7 +56,7 @@ def _extreme(window: Window, names: Sequence[str]) -> Slow | None:
         return None  # nothing, or the first batch
     total = record.durationMs.get("triggerExecution") or record.batchDuration
     part = sum(record.durationMs.get(name, 0) for name in names)
-    if not total or part < _EXTREME_PART or part < window.t.dominates * total:
+    if not total or part < window.t.extreme_part or part < window.t.dominates * total:
         return None
     return Slow(part, min(part / total, 1.0), (record.batchId,), total, alone=True)
 

@@ -51,7 +51,7 @@ def batch_recomputed(window: Window, load: Load) -> Hint | None:
     return None if told else _by_state(window, records)
 
 
-def offsets(source: SourceProgress) -> int | None:  # noqa: PLR0911 - one a kind of source
+def offsets(source: SourceProgress) -> int | None:
     """Return the rows that a source's offsets moved by, where its offsets count rows; None where they do not."""
     start, end, text = source.startOffset, source.endOffset, source.description or ""
     rate = _RATE.match(text)
@@ -61,11 +61,9 @@ def offsets(source: SourceProgress) -> int | None:  # noqa: PLR0911 - one a kind
         return None
     if text.startswith("RatePerMicroBatch"):
         return _difference(start.get("offset"), end.get("offset"))
-    if "Kafka" not in text:
-        return None
     total = 0
     for topic, partitions in end.items():
-        before = start.get(topic)
+        before = start.get(topic)  # by topic and partition: Kafka, Event Hubs
         if not isinstance(partitions, dict) or not isinstance(before, dict) or partitions.keys() != before.keys():
             return None
         for partition, offset in partitions.items():

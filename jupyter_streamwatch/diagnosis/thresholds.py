@@ -60,6 +60,9 @@ class Thresholds:
     slow_batch: float = _of(2_000.0, "ms", "Without an interval, faster batches bother nobody.")
     extreme_batch: float = _of(60_000.0, "ms", "With `extreme_row`, slow without any comparison.")
     extreme_row: float = _of(50.0, "ms a row", "A thousand times what a plain batch needs.", MEASURED)
+    extreme_part: float = _of(
+        10_000.0, "ms", "A hundred times what listing, planning or a log usually takes.", MEASURED
+    )
     unaccounted: float = _of(0.3, "of the batch", "Healthy batches miss less than a tenth.", MEASURED)
     unaccounted_least: float = _of(1_000.0, "ms", "Less is not worth a hint.")
     overhead: float = _of(0.8, "of the batch", "Fixed cost beyond it: more rows a batch cost almost nothing.")
