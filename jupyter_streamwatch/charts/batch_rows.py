@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
 
 ROWS = Series("input", "numInputRows", theme.ADD_BATCH, "number", "square")
+LIMIT = Series("limit", "rows.limit", theme.MARK, "number", "dash")
 # Options that limit the rows of one batch; those that count files or bytes say nothing about rows.
 LIMITS = {"maxoffsetspertrigger", "rowsperbatch", "maxrowspertrigger"}
 NEAR_LIMIT = 3.0  # a limit far above the batches would flatten them
@@ -31,14 +32,15 @@ def plan(history: History) -> Plan | None:
     if not batches.isData.all():
         extras = (Series("no-data batch", "nodata", theme.QUIET, "number", "hollow"),)
     limit = _limit(history)
+    near = limit if limit is not None and limit <= NEAR_LIMIT * largest(batches.maximum("numInputRows")) else None
     return Plan(
         name="rows-per-batch",
         title="Rows per batch",
         unit="rows",
         question="how much at a time?",
-        series=(ROWS,),
+        series=(ROWS, LIMIT) if near else (ROWS,),
         bins=thinned(batches),
-        limit=limit if limit is not None and limit <= NEAR_LIMIT * largest(batches.maximum("numInputRows")) else None,
+        limit=near,
         extras=extras,
     )
 
@@ -53,11 +55,14 @@ def _limit(history: History) -> float | None:
     return value if value > 0 else None
 
 
-def columns(rows: Rows, _planned: Plan) -> dict[str, Floats]:
+def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
     """Return the height of the bars, and where the marks of batches without data stand."""
     value = rows.numbers("numInputRows")
     nodata = ~rows.batches.isData[rows.index]
-    return {"rows.top": np.where(value > 0, value, np.nan), "nodata": np.where(nodata, FOOT, np.nan)}
+    made = {"rows.top": np.where(value > 0, value, np.nan), "nodata": np.where(nodata, FOOT, np.nan)}
+    if planned.limit is not None:
+        made[LIMIT.column] = np.full(len(rows), planned.limit)
+    return made
 
 
 def draw(made: Plot, common: Shared, planned: Plan) -> None:

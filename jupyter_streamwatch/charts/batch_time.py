@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.charts.rows import Floats, Rows
     from jupyter_streamwatch.history import History
 
+INTERVAL = Series("interval", "interval", theme.MARK, "duration", "dash")
 PREFIX = "durationMs."
 TOTAL = "triggerExecution"
 OTHER = "other"
@@ -64,7 +65,7 @@ def plan(history: History) -> Plan | None:
         title="Batch time",
         unit=name,
         question="where does it go?",
-        series=(total, *(series for series, _ in groups)),
+        series=(total, *((INTERVAL,) if near else ()), *(series for series, _ in groups)),
         divisor=divisor,
         limit=near,
         extras=tuple((series.column, members) for series, members in groups),
@@ -86,7 +87,9 @@ def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
     total = rows.numbers(PREFIX + TOTAL)
     total = np.where(np.isfinite(total), total, rows.numbers("batchDuration"))
     height = np.zeros(len(rows))
-    for series, (column, members) in zip(planned.series[1:], _groups(planned), strict=True):
+    if planned.limit is not None:
+        made[INTERVAL.column] = np.full(len(rows), planned.limit)
+    for series, (column, members) in zip(_parts(planned), _groups(planned), strict=True):
         if series.label == UNACCOUNTED:
             value = np.where(total - height > NOTICEABLE_MS, total - height, np.where(np.isfinite(total), 0.0, np.nan))
         else:
@@ -98,6 +101,11 @@ def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
         made[f"{column}.top"] = np.where(drawn, top / planned.divisor, np.nan)
         height = top
     return made
+
+
+def _parts(planned: Plan) -> tuple[Series, ...]:
+    """Return the series that are pieces of the bars."""
+    return planned.series[-len(planned.extras) :]
 
 
 def _groups(planned: Plan) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -114,7 +122,7 @@ def draw(made: Plot, common: Shared, planned: Plan) -> None:
     """Draw the stack, what is unaccounted hatched, and the trigger interval as a line."""
     from jupyter_streamwatch.charts import layout
 
-    for series in planned.series[1:]:
+    for series in _parts(planned):
         hatched = series.shape == "hatch"
         layout.bars(made, common, f"{series.column}.bottom", f"{series.column}.top", series.color, hatched=hatched)
     layout.limit(made, common, planned)

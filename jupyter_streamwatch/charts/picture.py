@@ -230,6 +230,9 @@ def _swatch(pen: ImageDraw.ImageDraw, x: float, middle: float, series: Series) -
     box = (left, top, left + SWATCH - 1, top + SWATCH - 1)
     if series.shape == "line":
         pen.rectangle((left, top + 3, left + SWATCH, top + 5), fill=series.color)
+    elif series.shape == "dash":
+        for shift in (0, 6):
+            pen.rectangle((left + shift, top + 4, left + shift + 3, top + 5), fill=series.color)
     elif series.shape == "hollow":
         pen.ellipse(box, outline=series.color)
     elif series.shape == "triangle":

@@ -39,7 +39,7 @@ class Series:
     """One thing that a chart shows: a word, the column that holds its raw value, its colour and form.
 
     ``format`` names the function of ``jupyter_streamwatch.format`` that writes the value; ``shape`` is how it is
-    drawn: ``square`` (bars), ``line``, ``hatch``, ``hollow`` or ``triangle`` (marks), ``none`` (a number alone).
+    drawn: ``square`` (bars), ``line``, ``hatch``, ``hollow`` or ``triangle`` (marks), ``dash`` (a limit), ``none``.
     """
 
     label: str

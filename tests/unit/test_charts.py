@@ -122,6 +122,8 @@ class TestBatchTime:
         near, far = testing.history(batches=3, trigger=2, duration=900), testing.history(batches=3, trigger=60)
         limits = [next(p.limit for p in catalogue.plans(h) if p.name == "batch-time") for h in (near, far)]
         assert limits == [2000, None]
+        assert column(near, series(near, "batch-time")["interval"]) == [2000] * 3
+        assert "interval" not in series(far, "batch-time")
 
 
 class TestRates:
