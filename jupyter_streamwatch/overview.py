@@ -8,7 +8,7 @@ redacted here, once, because every view may end on a disk (a notebook keeps what
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +107,7 @@ class Line:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line as JSON-ready data, every text redacted."""
-        data: dict[str, Any] = plain(asdict(self))
+        data: dict[str, Any] = plain(self)
         return data
 
 
@@ -266,7 +266,7 @@ def _rank(made: tuple[History, Diagnosis, Line]) -> tuple[bool, int, int, float]
 
 
 def plain(value: Any) -> Any:
-    """Make data JSON-ready: tuples become lists, and every text is redacted."""
+    """Make data JSON-ready: tuples become lists, records dicts, and every text is redacted."""
     if value is None or isinstance(value, (int, float)):
         return value
     if isinstance(value, str):
@@ -275,6 +275,8 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, (Line, State, Rates, Batch, Value, notes.Note, notes.Running)):
+        return {name: plain(item) for name, item in vars(value).items()}
     return value
 
 
