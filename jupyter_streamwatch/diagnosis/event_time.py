@@ -28,7 +28,7 @@ def watermark_unset(window: Window, load: Load) -> Hint | None:
     # Spark before 2.1.1 sends a watermark of 0 also where none is declared, and no batch id.
     records = [one for one in window.with_data if one.numInputRows and one.batchId is not None]
     recent = records[-int(window.t.min_batches) :]
-    if len(recent) < window.t.min_batches or not all(_unset(one) and "max" not in one.eventTime for one in recent):
+    if len(recent) < window.t.min_batches or not all(map(_unset, recent)):
         return None
     rows = sum(one.numInputRows or 0 for one in records)
     column = column_name(window)
@@ -199,7 +199,7 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     if not waiting or not any(one.numRowsUpdated for record in records for one in record.stateOperators):
         return None
     mark = epoch_ms(last.eventTime["watermark"]) or 0.0
-    oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min"))) is not None), default=None)
+    oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min")))), default=None)
     newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
     wait = delay(window)
     until = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
@@ -224,7 +224,8 @@ def results_pending(window: Window, load: Load) -> Hint | None:
 
 
 def _unset(record: Progress) -> bool:
-    return epoch_ms(record.eventTime.get("watermark")) == 0
+    """Whether the watermark is at its beginning and no row can move it: Spark counts null as the epoch."""
+    return epoch_ms(record.eventTime.get("watermark")) == 0 and not epoch_ms(record.eventTime.get("max"))
 
 
 def _idle_sources(records: list[Progress]) -> list[str]:

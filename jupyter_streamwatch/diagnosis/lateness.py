@@ -34,7 +34,7 @@ def delay(window: Window) -> float | None:
     for mark, top in zip(window.column("eventTime.watermark"), window.column("eventTime.max"), strict=True):
         if mark == mark and newest > -math.inf:  # noqa: PLR0124 - not NaN
             seen.append(newest - mark)
-        if top == top:  # noqa: PLR0124
+        if top > 0:
             newest = max(newest, top)
     last = window.last
     if len(seen) < window.t.min_batches or last is None or len(last.sources) > 1:
@@ -53,7 +53,8 @@ def needed_delays(window: Window) -> tuple[float, float] | None:
     if wait is None:
         return None
     marks, oldest = window.column("eventTime.watermark"), window.column("eventTime.min")
-    needed = [wait + mark - low for mark, low in zip(marks, oldest, strict=True) if mark == mark and low == low]  # noqa: PLR0124
+    # Spark counts a null as the epoch: then the oldest row is not known.
+    needed = [wait + mark - low for mark, low in zip(marks, oldest, strict=True) if mark == mark and low > 0]  # noqa: PLR0124
     if len(needed) < window.t.min_batches:
         return None
     most, nearly_all = quantile(needed, 0.95), quantile(needed, 0.99)
@@ -66,7 +67,7 @@ def held_back(window: Window, most: int) -> tuple[float, tuple[int, ...]] | None
     """Return by how many ms the oldest row of the last batches was behind the watermark, and in which batch."""
     marks, oldest = window.column("eventTime.watermark")[-most:], window.column("eventTime.min")[-most:]
     ids = window.column("batchId")[-most:]
-    late = [(mark - low, number) for mark, low, number in zip(marks, oldest, ids, strict=True) if mark > low]
+    late = [(mark - low, number) for mark, low, number in zip(marks, oldest, ids, strict=True) if mark > low > 0]
     if not late:
         return None
     worst, number = max(late)

@@ -39,11 +39,12 @@ def test_a_healthy_watermark_says_nothing():
 @pytest.mark.parametrize(("count", "fires"), [(2, False), (3, True), (20, True)])
 def test_watermark_unset_when_no_row_has_an_event_time(count, fires):
     """Three batches with rows and still nothing."""
-    made = records(count, event={"watermark": EPOCH}, state=[operator()], output=3)
-    diagnosis = judge(made, facts=Facts(watermarks=(("ts", 0.0),)))
-    assert ("watermark-unset" in codes(diagnosis)) == fires
-    if fires:
-        assert '"ts"' in hint(diagnosis, "watermark-unset").code_fix
+    for event in ({"watermark": EPOCH}, dict.fromkeys(("watermark", "max", "min", "avg"), EPOCH)):  # null counts as 0
+        made = records(count, event=event, state=[operator()], output=3)
+        diagnosis = judge(made, facts=Facts(watermarks=(("ts", 0.0),)))
+        assert ("watermark-unset" in codes(diagnosis)) == fires
+        if fires:
+            assert '"ts"' in hint(diagnosis, "watermark-unset").code_fix
 
 
 def test_a_watermark_of_the_first_batch_is_unset_by_nature():
