@@ -39,7 +39,7 @@ _WATERMARK = re.compile(
 _STATE_INFO = re.compile(
     r"state info \[ checkpoint = (?P<checkpoint>.*?)/state, runId = .*?(?:numPartitions = (?P<partitions>\d+))?\]"
 )
-_SAVE_MODE = re.compile(r"StateStoreSave .*\], (?:stateStoreCkptIds = [^,]*, )?(?P<mode>Append|Update|Complete),")
+_SAVE_MODE = re.compile(r"StateStoreSave .*\],? (?:stateStoreCkptIds = [^,]*, )?(?P<mode>Append|Update|Complete),")
 _SINK_V1 = re.compile(
     r"WriteToMicroBatchDataSourceV1 .*, [0-9a-f-]{36}, \[(?P<options>.*)\], (?P<mode>Append|Update|Complete)\b"
 )
