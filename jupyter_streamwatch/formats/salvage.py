@@ -28,11 +28,12 @@ _WORDS: Final = (
     "Offset", "progressJson", "numRecords",
 )  # fmt: skip
 _NAME = re.compile(r"\s*\"")
+_BRACKET = re.compile(r"[{}()]")
 # A brace opens an object when a name, a string, its end, a comment or nothing follows on its line.
-_OPENING = re.compile(
-    r"\{(?=[^\S\n]*(?:$|[\n\"'\\}]|[uUbr][\"']|//|#|/\*|<|\.\.|[\w.$@\-]+\s*(?:[:=]|->)))|\}"
-    r"|(\b(?:Row|Map|HashMap|ListMap|OrderedDict|defaultdict|mappingproxy|dict|\w*Progress)\()|([()])"
+_OBJECT = re.compile(
+    r"\{(?=[^\S\n]*(?:$|[\n\"'\\}]|[uUbr][\"']|//|#|/\*|<|\.\.|[\w.$@\-]+\s*(?:[:=]|->)|\w+[^\S\n]+\{))"
 )
+_CALLED: Final = ("Row", "Map", "Dict", "dict", "mappingproxy", "Progress")
 _KEY_LINE = re.compile(r"[^\n]*?[\"'][\w.\-]+[\"']\s*[:=]|[^\n\"'{]{0,200}\w+\s*[=:]")
 _STRING_END = re.compile(r"(?<!\\)[\"\n]|\Z")
 _decoder = json.JSONDecoder()
@@ -103,10 +104,15 @@ class Salvager:
             except (ValueError, RecursionError):
                 pass
             else:
-                inside = list(items(value)) if self._depth < MAX_DEPTH else []
-                yield from self._deliver(inside or _parts(value))
+                yield from self._deliver(list(items(value)) or _parts(value))
                 yield from self._flush()
                 return
+            if len(text) < RUN:  # a list of parts in another notation
+                value = reader.read(text, len(text) - len(text.lstrip()), len(text)).value
+                parts = _parts(value) if isinstance(value, list) and not list(items(value)) else []
+                if parts:
+                    yield from self._deliver(parts)
+                    return
         yield from self.feed(text)
         yield from self.close()
 
@@ -190,7 +196,10 @@ def _json_line(line: str) -> Any:
 
 
 def _parts(value: Any) -> list[Item]:
+    """Parts of a record that stand alone; those of one list belong to one record."""
     if isinstance(value, list):
+        if len(value) > 1 and any(isinstance(each, dict) and shapes.part(each) for each in value):
+            return [Item("part", shapes.assemble([value]))]
         return [item for each in value for item in _parts(each)]
     found = shapes.part(value) if isinstance(value, dict) else None
     return [Item("part", found)] if found else []
@@ -261,19 +270,27 @@ def _end(text: str, start: int) -> int:
 
 def _openings(text: str, pos: int, at: int) -> list[int]:
     """Where objects begin that are still open at ``at``, the innermost first."""
-    stack: list[int] = []
-    for found in _OPENING.finditer(text, max(pos, at - ENCLOSING), at):
-        mark = found[0]
-        if mark == "{" or found[1]:
-            stack.append(found.start())
+    first = max(pos, at - ENCLOSING)
+    stack: list[tuple[str, int]] = []
+    for found in _BRACKET.finditer(text, first, at):
+        mark, here = found[0], found.start()
+        if mark == "{":
+            stack.append((mark, here if _OBJECT.match(text, here) else -1))
         elif mark == "(":
-            stack.append(-1)
+            stack.append((mark, _name(text, first, here) if text.endswith(_CALLED, first, here) else -1))
         elif mark == "}":
-            while stack and stack.pop() == -1:
+            while stack and stack.pop()[0] != "{":
                 pass
-        elif stack and (stack[-1] == -1 or text[stack[-1]] != "{"):
+        elif stack and stack[-1][0] == "(":
             stack.pop()
-    return [start for start in reversed(stack) if start >= 0][:4]
+    return [start for _, start in reversed(stack) if start >= 0][:4]
+
+
+def _name(text: str, first: int, end: int) -> int:
+    """Where the name before a bracket begins."""
+    while end > first and (text[end - 1].isalnum() or text[end - 1] == "_"):
+        end -= 1
+    return end
 
 
 def _first_line(text: str, pos: int, at: int) -> int:

@@ -15,7 +15,7 @@ import jupyter_streamwatch as sw
 from jupyter_streamwatch.recording import NO_ID
 from tests.unit.test_formats_text import PRETTY, RECORDS, UNTYPED, notation, row, written, yaml
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 FORMS = {
     "jackson": PRETTY,

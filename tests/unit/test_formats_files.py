@@ -255,6 +255,24 @@ def test_text_without_progress():
     assert recording.skipped[0].reason.startswith("No progress")
 
 
+@pytest.mark.parametrize("write", [json.dumps, repr, lambda parts: json.dumps(parts, indent=1)])
+def test_parts_that_stand_alone(write):
+    """State operators without their record are one record of which the rest is unknown, and that is said."""
+    parts = [{"operatorName": name, "numRowsTotal": 5, "commitTimeMs": 3} for name in ("dedupe", "stateStoreSave")]
+    recording = sw.load(write(parts) + "\n")
+    (progress,) = recording.progress
+    assert [operator.operatorName for operator in progress.stateOperators] == ["dedupe", "stateStoreSave"]
+    assert (progress.batchId, progress.numInputRows, progress.timestamp) == (None, None, None)
+    assert "part of a progress record" in recording.skipped[0].reason
+
+
+def test_durations_that_stand_alone():
+    """Durations without their record say nothing of a batch: they are skipped."""
+    recording = sw.load("{triggerExecution=122, queryPlanning=3, addBatch=36, walCommit=42}")
+    assert recording.progress == []
+    assert recording.skipped[0].reason.startswith("Durations")
+
+
 def test_life_told_by_a_driver_log():
     """A driver log's own sentences give the run's start and its error, with the trace."""
     log = f"""26/03/01 10:00:00 INFO M: Starting orders [id = {ID}, runId = {RUN}]. Use file:/cp
