@@ -7,12 +7,67 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.dashboard import Dashboard
+from jupyter_streamwatch.recording import Queries
+from jupyter_streamwatch.report.static import static
 from jupyter_streamwatch.watcher import Watch, watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from jupyter_streamwatch.attachment import Session
     from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.report.static import Static
+
+PAUSE = 1.0  # seconds after which the runs are looked at again, should a change not have been told
+
+
+class Started:
+    """The part of a watch that a cell has started: what its dashboard shows."""
+
+    def __init__(self, whole: Watch, known: frozenset[str]) -> None:
+        """Leave out of ``whole`` every query without a run beyond the ``known`` run ids."""
+        self._whole = whole
+        self._known = known
+
+    @property
+    def session(self) -> Session:
+        """How the session is."""
+        return self._whole.session
+
+    @property
+    def queries(self) -> Queries:
+        """The histories of what the cell has started, by id."""
+        return Queries({history.id: history for history in self.histories()})
+
+    @property
+    def left(self) -> Static | None:
+        """What was known when watching was stopped; None while it goes on."""
+        return self.picture() if self._whole.left is not None else None
+
+    @property
+    def active(self) -> bool:
+        """Whether a run that the cell has started still goes on, as far as can be known."""
+        return self.session.state == "live" and any(
+            run.state == "active" and run.runId not in self._known
+            for history in self.histories()
+            for run in history.runs
+        )
+
+    def histories(self) -> list[History]:
+        """The live histories of what the cell has started; never waits."""
+        return [h for h in self._whole.histories() if any(run.runId not in self._known for run in h.runs)]
+
+    def picture(self) -> Static:
+        """The last state, as a static object."""
+        return static([history.snapshot() for history in self.histories()], self.session)
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback()`` after something changed; returns a function that ends it."""
+        return self._whole.subscribe(callback)
+
+    def shown(self, visible: bool) -> None:
+        """One view more or less is visible."""
+        self._whole.shown(visible)
 
 
 def run_and_show(shell: Any, cell: str) -> None:
@@ -20,79 +75,59 @@ def run_and_show(shell: Any, cell: str) -> None:
 
     The dashboard stays live until those queries have ended, also when the cell returns right after
     ``.start()``; then the last state takes its place. Without a Spark session before the cell the
-    dashboard appears when the cell has made one.
+    dashboard appears when the cell has ended.
 
     Raises:
-        Exception: what the cell raised, shown once, with the cell's own traceback.
+        BaseException: what the cell raised, to be shown once, with the cell's own traceback.
+        RuntimeError: when there is no session to watch, not even after the cell.
     """
     __tracebackhide__ = True
-    try:
-        watched: Watch | None = watch()
-    except RuntimeError:  # no session yet: the cell may make it
-        watched = None
-    known = _runs(watched)
-    dashboard = _show(watched, known) if watched else None
+    shown = _show(leave_out_present=True)
     failure = _run(shell, cell)
-    if watched is None:
-        watched = _watch_late(failure)
-        dashboard = _show(watched, known) if watched else None
-    if watched is not None and dashboard is not None:
-        threading.Thread(target=_finish, args=(watched, dashboard, known), name="streamwatch-cell", daemon=True).start()
+    if shown is None:  # the cell made the session: everything in it is the cell's
+        shown = _show(leave_out_present=False)
+    if shown is not None:
+        threading.Thread(target=_finish, args=shown, name="streamwatch-cell", daemon=True).start()
     if failure is not None:
         raise failure
+    if shown is None:
+        watch()  # says what is missing
 
 
-def _watch_late(failure: BaseException | None) -> Watch | None:
-    try:
-        return watch()
-    except RuntimeError:
-        if failure is None:
-            raise  # the cell worked and made no session: say so
-        return None
-
-
-def _show(watched: Watch, known: frozenset[str]) -> Dashboard:
+def _show(*, leave_out_present: bool) -> tuple[Started, Dashboard] | None:
+    """Show what is started from now on, or all there is; None when there is no session yet."""
     from IPython.display import display
 
-    dashboard = Dashboard(watched, include=lambda history: _is_new(history, known))
+    try:
+        whole = watch()
+    except RuntimeError:
+        return None
+    runs = (run.runId for history in whole.queries.values() for run in history.runs)
+    started = Started(whole, frozenset(runs if leave_out_present else ()))
+    dashboard = Dashboard(started)
     display(dashboard)
-    return dashboard
+    return started, dashboard
 
 
-def _runs(watched: Watch | None) -> frozenset[str]:
-    if watched is None:
-        return frozenset()
-    return frozenset(run.runId for history in watched.queries.values() for run in history.runs)
-
-
-def _is_new(history: History, known: frozenset[str]) -> bool:
-    return any(run.runId not in known for run in history.runs)
-
-
-def _finish(watched: Watch, dashboard: Dashboard, known: frozenset[str]) -> None:
+def _finish(started: Started, dashboard: Dashboard) -> None:
     """Wait until every run that the cell started has ended, then leave the last state."""
     changed = threading.Event()
-    remove = watched.subscribe(changed.set)
+    remove = started.subscribe(changed.set)
     try:
-        while watched.session.state == "live" and _still_active(watched, known):
-            changed.wait(1.0)
+        while started.left is None and started.active:
+            changed.wait(PAUSE)
             changed.clear()
     finally:
         remove()
-    dashboard.finish()
-
-
-def _still_active(watched: Watch, known: frozenset[str]) -> bool:
-    return any(
-        run.state == "active" and run.runId not in known for history in watched.queries.values() for run in history.runs
-    )
+    dashboard.freeze(started.picture())
 
 
 def _run(shell: Any, cell: str) -> BaseException | None:
     """Run the cell as IPython does, await and magics included; what it raised is returned, not shown."""
     with _untold(shell):
         result = shell.run_cell(cell, store_history=False)
-    return result.error_before_exec or result.error_in_exec  # type: ignore[no-any-return]
+    error: BaseException | None = result.error_before_exec or result.error_in_exec
+    return error
 
 
 @contextmanager

@@ -77,8 +77,8 @@ class StreamWatchMagics(Magics):
 
     def _diagnose(self, words: list[str]) -> None:
         name = _at_most_one(words, "%streamwatch diagnose [QUERY]")
-        found = watch().diagnose(name)
-        diagnoses = found.values() if name is None else [found]
+        found = _current().diagnose(name)
+        diagnoses = found.values() if isinstance(found, dict) else [found]
         print("\n\n".join(str(diagnosis) for diagnosis in diagnoses) or "No streaming query yet.")  # noqa: T201
 
     def _report(self, words: list[str]) -> Any:
