@@ -103,20 +103,28 @@ class Dashboard(anywidget.AnyWidget):
         return state
 
     def freeze(self, left: Static) -> None:
-        """Swap every shown output to a static picture, which needs no kernel, and end. Safe to call twice."""
+        """Swap every shown output to a static picture, which needs no kernel, and end. Safe to call twice.
+
+        An output that a page has loaded anew cannot be swapped from here: there the last picture stays, greyed.
+        """
         if self._left is not None:
             return
         self._left = left
         for text, picture in self._outputs:
             _swap(left, text, picture)
-        self.close()
+        self._end()
+        with self._sending:
+            self._flush()
 
     def close(self) -> None:
-        """End the live view."""
+        """End the live view and take it off every page."""
+        self._end()
+        super().close()
+
+    def _end(self) -> None:
         self._closed.set()
         self._wake.set()
         self._unsubscribe()
-        super().close()
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol
 
-    from jupyter_streamwatch.history import History
     from jupyter_streamwatch.attachment import Session
+    from jupyter_streamwatch.history import History
 
     class Source(Protocol):
         """What is shown: a watch."""
@@ -51,6 +51,7 @@ class Delivery:
         self._session: Message = {}
         self._lines: dict[str, Message] = {}
         self._key: str | None = None
+        self._version = 0
         self._seen = 0
         self._rows = 0
         self._tail: dict[tuple[Any, Any], tuple[Any, ...]] = {}
@@ -72,8 +73,7 @@ class Delivery:
         with self._lock:
             if all(history.id != id for history in self._source.histories()):
                 return False
-            self._chosen = self._selected = id
-            self._key = None  # even if its figures are the same, its rows are others
+            self._chosen = id
             return True
 
     def snapshot(self) -> Message:
@@ -105,9 +105,10 @@ class Delivery:
             before = self._selected
             self._select()
             history = histories.get(self._selected or "")
-            if before != self._selected or (history is not None and self._key != _key(history)):
+            changed = history is not None and history.version != self._version
+            if before != self._selected or (history is not None and changed and self._key != _key(history)):
                 return {"type": "snapshot", **self.snapshot()}
-            if history is not None and self._key is not None:
+            if history is not None and changed and self._key is not None:
                 self._step_rows(history, message)
             session = self._session_now()
             if session != self._session:
@@ -127,6 +128,7 @@ class Delivery:
         self._lines = lines
 
     def _step_rows(self, history: History, message: Message) -> None:
+        self._version = history.version
         new = history.seen - self._seen
         after = charts.rows_after(history, history.seen - max(new, TAIL)) if new <= EXTRA_ROWS else None
         if after is None or self._rows + new > charts.MAX_ROWS + EXTRA_ROWS:
@@ -154,6 +156,7 @@ class Delivery:
 
     def _all_rows(self, history: History) -> Message:
         data = charts.data(history)
+        self._version = history.version
         self._seen = history.seen
         self._rows = len(data["batches"].get("batchId", ()))
         self._marks = data["marks"]

@@ -131,13 +131,18 @@ class Notebook:
         self.page = page
         self.path = path
         self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", self._note)
         self.url = (
             f"{server.url}/notebooks/{path.name}"
             if kind == "notebook"
             else f"{server.url}/lab/workspaces/{path.stem}/tree/{path.name}"
         )
         self.open()
+
+    def _note(self, error: Any) -> None:
+        """Keep errors of our code: a widget's module comes from a blob, and what it calls is below it on the stack."""
+        if "blob:" in (error.stack or ""):
+            self.errors.append(error.stack)
 
     def open(self) -> None:
         """Go to the notebook, also again: its kernel goes on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.dashboard import Dashboard
@@ -71,6 +72,8 @@ class FakeWatch:
         from jupyter_streamwatch.report.static import static
 
         self.pause()
+        text = "Watching was stopped."
+        self.session = SimpleNamespace(state="stopped", text=text, mode="classic", sparkVersion="4.3.0")
         if self.left is None:
             self.left = static([history.snapshot() for history in self._made], self.session)
             self.tell()

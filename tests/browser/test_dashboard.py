@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from tests.browser.conftest import Notebook
 
-SHOW = f"{PROLOGUE}\nfrom tests.browser.fakes import FakeWatch\nwatch = FakeWatch()\nwatch.dashboard()"
+IMPORT = f"{PROLOGUE}\nfrom tests.browser.fakes import FakeWatch"
+SHOW = f"{IMPORT}\nwatch = FakeWatch()\nwatch.dashboard()"
 SLEEP = "import time\ntime.sleep(8)\nprint('slept')"
 EXECUTING = "cell => jupyterapp.shell.currentWidget.content.widgets[cell].model.executionState === 'running'"
 
@@ -21,7 +22,8 @@ EXECUTING = "cell => jupyterapp.shell.currentWidget.content.widgets[cell].model.
 @pytest.fixture(scope="module")
 def live(notebook: Callable[..., Notebook]) -> Notebook:
     """A notebook with a dashboard whose query has a batch every 0.25 s."""
-    made = notebook(SHOW, SLEEP, "watch.pause()", "watch.views", "watch.stop()")
+    made = notebook(SHOW, SLEEP, "watch.pause()", "watch.views", "watch.stop();", IMPORT)
+    made.ran(5)
     made.run(0)
     return made
 
@@ -66,7 +68,8 @@ def test_a_second_view_is_equal(live: Notebook) -> None:
 
 def test_keys_stay_in_the_dashboard(live: Notebook) -> None:
     """Arrow keys move the cursor batch by batch, and no key acts on the notebook's cells."""
-    cells = "() => [jupyterapp.shell.currentWidget.content.widgets.length, jupyterapp.shell.currentWidget.content.activeCellIndex]"
+    content = "jupyterapp.shell.currentWidget.content"
+    cells = f"() => [{content}.widgets.length, {content}.activeCellIndex]"
     live.page.evaluate("() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
     live.page.locator(f"{ROOTS} .sw-chart-bar").click()
     before = live.page.evaluate(cells)
@@ -169,23 +172,31 @@ def test_nothing_overflows(live: Notebook, width: int) -> None:
     )
 
 
-def test_stop_leaves_a_static_picture(live: Notebook) -> None:
-    """After stop, a restart of the kernel and a reload, text and picture are there; the file is small."""
-    live.page.set_viewport_size({"width": 1400, "height": 1000})
-    live.page.evaluate(
-        "() => { jupyterapp.shell.currentWidget.content.widgets[4].model.sharedModel.setSource('watch.stop();') }"
-    )
+def test_stopping_after_a_reload_keeps_the_picture(live: Notebook) -> None:
+    """An output that was loaded anew cannot be swapped: its last picture stays, greyed, and says why."""
     live.ran(4)
-    live.page.wait_for_function("roots => document.querySelectorAll(roots).length === 0", arg=ROOTS)
-    content = live.save()
-    assert live.path.stat().st_size < 150_000
+    live.wait("d.connection !== 'live'")
+    assert live.page.locator(f"{ROOTS}.sw-stale").count() == 1
+    assert "Last update" in live.page.locator(".sw-status").inner_text()
+    assert live.errors == []
+
+
+def test_stop_leaves_a_static_picture(notebook: Callable[..., Notebook]) -> None:
+    """After stop, a restart of the kernel and a reload, text and picture are there; the file is small."""
+    made = notebook(SHOW, "watch.stop();")
+    made.run(0)
+    made.wait("d.charts > 0 && d.painted > 0", 30)
+    made.ran(1)
+    made.page.wait_for_function("roots => document.querySelectorAll(roots).length === 0", arg=ROOTS)
+    content = made.save()
+    assert made.path.stat().st_size < 150_000
     kept = [output["data"] for output in content["cells"][0]["outputs"]]
     assert [sorted(data) for data in kept] == [["text/html", "text/plain"], ["image/png", "text/plain"]]
-    live.restart()
-    live.open()
-    live.page.wait_for_selector(".jp-OutputArea-output img")
-    assert "clicks" in live.text(0)
-    assert live.errors == []
+    made.restart()
+    made.open()
+    made.page.wait_for_selector(".jp-OutputArea-output img")
+    assert "clicks" in made.text(0)
+    assert made.errors == []
 
 
 def test_a_dead_kernel_leaves_the_picture(notebook: Callable[..., Notebook]) -> None:
