@@ -43,5 +43,7 @@ def redact_all(x: Any, name: str = "") -> Any:
 
 def _without_value(found: re.Match[str]) -> str:
     value = found["value"]
+    if value.strip("\"'").startswith(REDACTED.rstrip(")")):
+        return found[0]  # redacted before: texts pass here more than once
     quote = value[0] if value[0] in "\"'" else ""
     return f"{found['name']}{quote}{REDACTED}{quote}"

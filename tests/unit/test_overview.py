@@ -321,3 +321,11 @@ def test_a_line_is_json():
     queried = history(5, sources=kafka(2, 7))
     data = line(queried, verdict("at-capacity", hint())).to_dict()
     assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+def test_redacting_twice_changes_nothing():
+    """Texts pass more than one redaction on their way: the mark of a secret does not grow."""
+    queried = history(1, name="q")
+    queried.end(RUN, START, "boom password=geheim123", "X")
+    note = line(queried, verdict("failed")).to_dict()["note"]
+    assert note["text"] == "X: boom password=*********(redacted)"
