@@ -117,7 +117,7 @@ class Attachment:
             self._prober.soon(lambda: self._read_facts(id, runId, query))
         elif kind == TERMINATED:
             self._handles.pop(runId, None)
-        elif kind == PROGRESS and self.bridge.mode == "classic":
+        elif kind == PROGRESS and self.bridge.mode == "classic" and event["progress"].kind != "idle":
             batchId = event["progress"].batchId
             self._prober.after_batch(lambda: self._read_tasks(id, runId, batchId))
 
@@ -188,6 +188,7 @@ class Attachment:
         if values and history is not None:
             history.set_tasks(runId, batchId, values)
             self.learned({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
+            self._changed()
 
     def _look(self) -> None:
         """One round: is the session there, what do the active runs do."""

@@ -87,9 +87,7 @@ def _watch_of(session: Any) -> Watch:
     for known in _watches:
         if known.session.state != "live":
             return known
-    new = Watch()
-    _watches.append(new)
-    return new
+    return Watch()
 
 
 class Watch:
@@ -262,17 +260,23 @@ class Watch:
 
     def _attach(self, session: Any) -> None:
         before = self._attachment
+        if before is not None and before.bridge.serves(session) and before.session.state != "stopped":
+            before.bridge.keep()
+            return
+        new = Attachment(session, self._collector, pace=self._pace, changed=self._tell, each_round=self._hints.look)
+        if new.session.state != "live":
+            raise RuntimeError(new.session.text)
         if before is not None:
-            if before.bridge.serves(session) and before.session.state == "live":
-                return
             before.lose()
             before.close()
         self._collector.start()
-        self._attachment = Attachment(
-            session, self._collector, pace=self._pace, changed=self._tell, each_round=self._hints.look
-        )
-        self._attachment.learned = self._record_learned
-        self._attachment.open()
+        new.learned = self._record_learned
+        self._attachment = new
+        try:
+            new.open()
+        except Exception as error:
+            self._attachment = None
+            raise RuntimeError(f"This Spark session cannot be listened to: {error}") from error
         if self in _watches:
             _watches.remove(self)
         _watches.append(self)

@@ -88,11 +88,8 @@ def active_session() -> Any | None:
     connect = sys.modules.get("pyspark.sql.connect.session")
     classic = sys.modules.get("pyspark.sql.session")
     for module in (connect, classic):  # ``remote("local")`` has a classic session too: its own server's
-        cls = getattr(module, "SparkSession", None)
-        if cls is None:
-            continue
-        session = _active_of(cls)
-        if session is not None and open_bridge(session).link().state == "live":
+        session = _active_of(getattr(module, "SparkSession", None))
+        if session is not None and _is_live(session):
             return session
     return None
 
@@ -100,7 +97,7 @@ def active_session() -> Any | None:
 def _active_of(cls: Any) -> Any | None:
     for name in ("_instantiatedSession", "_default_session"):  # set by the builder; asks no JVM that may be dead
         session = getattr(cls, name, None)
-        if session is not None and open_bridge(session).link().state != "live":
+        if session is not None and not _is_live(session):
             return None
     try:
         session = cls.getActiveSession()  # of this thread
@@ -111,17 +108,20 @@ def _active_of(cls: Any) -> Any | None:
     return getattr(cls, "_instantiatedSession", None) or getattr(cls, "_default_session", None)
 
 
+def _is_live(session: Any) -> bool:
+    if is_connect(session):
+        from jupyter_streamwatch.bridge.connect import ConnectBridge
+
+        return ConnectBridge(session).link().state == "live"
+    return open_bridge(session).link().state == "live"
+
+
 def open_bridge(spark: Any) -> Bridge:
     """The bridge of this kind of session, not attached yet."""
     if is_connect(spark):
-        from jupyter_streamwatch.bridge.connect import ConnectBridge, PollingBridge
+        from jupyter_streamwatch.bridge.connect import connect_bridge
 
-        major = str(getattr(spark, "version", "") or _client_version()).partition(".")[0]
-        return PollingBridge(spark) if major.isdigit() and int(major) < 4 else ConnectBridge(spark)
+        return connect_bridge(spark)
     from jupyter_streamwatch.bridge.classic import ClassicBridge
 
     return ClassicBridge(spark)
-
-
-def _client_version() -> str:
-    return str(getattr(sys.modules.get("pyspark"), "__version__", ""))

@@ -234,3 +234,13 @@ class PollingBridge(ConnectBridge):
         put = self._put
         if put is not None:
             put(Arrival(kind, payload, time.time() * 1000))
+
+
+def connect_bridge(spark: Any) -> ConnectBridge:
+    """A bridge that listens, or one that polls where client or server is older than 4.0."""
+    import pyspark
+
+    listening = ConnectBridge(spark)
+    versions = (str(pyspark.__version__), str(listening.ask(lambda: spark.version, "")))
+    majors = [int(version.partition(".")[0]) for version in versions if version.partition(".")[0].isdigit()]
+    return PollingBridge(spark) if any(major < 4 for major in majors) else listening

@@ -33,6 +33,8 @@ def test_a_stopped_session_and_the_next_one(spark, tmp_path, recwarn):
     with pytest.raises(RuntimeError, match="No active Spark session"):
         sw.watch()
 
+    with pytest.raises(RuntimeError, match="was stopped"):
+        sw.watch(spark)
     again = make_session()
     assert sw.watch() is watch
     assert watch.session.state == "live"
