@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from jupyter_streamwatch.diagnosis.series import held, known, median, rising, slope
+from jupyter_streamwatch.diagnosis.series import ends, held, known, slope, surely
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
@@ -14,8 +14,6 @@ Band: TypeAlias = Literal["over", "near", "under"]
 Trend: TypeAlias = Literal["grows", "shrinks", "steady"]
 
 _BUSY_BATCHES = 10  # what is busy now, without the pause of an hour ago
-_GROWS = 2.4  # standard deviations; a backlog that grows is an alarm (1 in 120 by chance)
-_SHRINKS = 2.0  # four batches in a row; catching up alarms nobody
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def load(window: Window) -> Load:
         change=change,
         remaining=remaining,
         batches=batches,
-        draining=rising(recent_rows[-8:]) <= -_SHRINKS and recent_rows[-1] < 0.7 * max(recent_rows[-8:]),
+        draining=_drains(recent_rows[-10:], window),
         swelling=_swells(recent_rows, window) and _swells(recent_time, window),
         limited=len(recent_rows) >= 5 and max(recent_rows[-10:]) <= 1.01 * min(recent_rows[-10:]),
     )
@@ -135,24 +133,32 @@ def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, 
         return None, None, None, ()
     backlog = points[-1][1]
     batches = tuple(int(one) for _, _, one in points if one == one)  # noqa: PLR0124 - not NaN
-    if len(points) < 4:
+    if len(points) < 5:
         return None, None, backlog, batches
     values = [value for _, value, _ in points]
-    surely = rising(values)
     fit = slope([start for start, _, _ in points], values)
-    change = fit[1] * 1000 if fit else None
+    if fit is None:
+        return None, None, backlog, batches
+    change = fit[1] * 1000
     least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
-    if surely >= _GROWS and values[-1] - values[0] >= least and change is not None and change > 0:
-        return "grows", change, backlog, batches
-    if surely <= -_SHRINKS and values[0] - values[-1] >= least and change is not None and change < 0:
-        return ("shrinks" if backlog >= least else "steady"), change, backlog, batches
-    return "steady", change, backlog, batches
+    before, after = ends(values)
+    trend: Trend = "steady"
+    if surely(values, window.t.sure) and after - before >= least and change > 0:
+        trend = "grows"
+    elif surely([-value for value in values], window.t.sure) and min(before - after, backlog) >= least and change < 0:
+        trend = "shrinks"
+    return trend, change, backlog, batches
 
 
 def _swells(values: list[float], window: Window) -> bool:
-    size = len(values)
-    if size < window.t.min_trend or rising(values) < _GROWS:
+    if len(values) < window.t.min_trend or not surely(values, window.t.sure):
         return False
-    third = size // 3
-    before, after = median(values[:third]), median(values[-third:])
-    return before is not None and after is not None and after >= window.t.trend_growth * before
+    before, after = ends(values)
+    return after >= window.t.trend_growth * before
+
+
+def _drains(values: list[float], window: Window) -> bool:
+    if len(values) < 5 or not surely([-value for value in values], window.t.sure):
+        return False
+    before, after = ends(values)
+    return after <= 0.6 * before

@@ -68,6 +68,21 @@ def rising(values: Sequence[float]) -> float:
     return total / math.sqrt(size * (size - 1) * (2 * size + 5) / 18)
 
 
+def surely(values: Sequence[float], sure: float) -> bool:
+    """Say whether values rise beyond chance by ``sure`` standard deviations; few values must rise at every step."""
+    size = len(values)
+    if size < 5:
+        return False
+    perfect = size * (size - 1) / 2 / math.sqrt(size * (size - 1) * (2 * size + 5) / 18)
+    return rising(values) >= min(sure, perfect - 1e-9)
+
+
+def ends(values: Sequence[float]) -> tuple[float, float]:
+    """Return the medians of the first and of the last third."""
+    third = max(len(values) // 3, 1)
+    return median(values[:third]) or 0.0, median(values[-third:]) or 0.0
+
+
 def slope(places: Sequence[float], values: Sequence[float]) -> tuple[float, float, float] | None:
     """Return (low, best, high) of the slope of ``values`` over ``places``: Theil and Sen's median of pairs.
 

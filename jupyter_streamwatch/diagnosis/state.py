@@ -9,7 +9,7 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import column_name
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, known, median, rising
+from jupyter_streamwatch.diagnosis.series import held, known, median, surely
 from jupyter_streamwatch.format import duration, number, size
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _growth(window: Window) -> tuple[float, float] | None:
     if last < t.state_least or last < t.state_growth * max(first, 1.0):
         return None
     # Keys that come back fill the state ever more slowly; that ends by itself.
-    if last - middle < 0.5 * (middle - first) or rising(totals[-60:]) < 3:
+    if last - middle < 0.5 * (middle - first) or not surely(totals[-60:], t.sure):
         return None
     return first, last
 

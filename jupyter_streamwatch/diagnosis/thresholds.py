@@ -44,7 +44,7 @@ class Thresholds:
     capacity: float = _of(0.8, "of the interval", "Beyond it the usual spread of batch times reaches the interval.")
     clear: float = _of(0.05, "of the interval", "A band below each bound, so that a verdict does not flicker.")
     busy: float = _of(0.95, "of the time", "Less than this and the query waits between its batches: it has time left.")
-    trend: float = _of(0.6, "Kendall's tau", "Chance reaches 0.6 in fewer than 2 of 100 windows of 8 batches.")
+    sure: float = _of(3.0, "standard deviations", "Chance reaches it once in 750 windows (Mann and Kendall's test).")
     backlog_change: float = _of(1.0, "batches of rows", "A backlog that moves by less than one batch is steady.")
 
     # Stuck

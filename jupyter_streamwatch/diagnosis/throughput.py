@@ -8,7 +8,7 @@ from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, gathered, seen, severity, trigger_code
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, known, median, rising
+from jupyter_streamwatch.diagnosis.series import held, known, median, surely
 from jupyter_streamwatch.format import duration, number, percent, rate
 
 if TYPE_CHECKING:
@@ -133,7 +133,12 @@ def duration_trend(window: Window, load: Load) -> Hint | None:
     if not before or not after or not rows_before or not rows_after:
         return None
     flat = abs(rows_after - rows_before) <= t.trend_rows * rows_before
-    if not flat or after < t.trend_growth * before or after - before < 200 or rising([p[0] for p in pairs[-60:]]) < 3:
+    if (
+        not flat
+        or after < t.trend_growth * before
+        or after - before < 200
+        or not surely([p[0] for p in pairs[-60:]], t.sure)
+    ):
         return None
     middle = median(p[0] for p in pairs[third : 2 * third])
     if middle is None or not before < middle < after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
@@ -261,3 +262,19 @@ def test_progress_comes_in_any_form():
 
     made = records(1)
     assert diagnose(made[0]).verdict == diagnose(json.dumps(made[0])).verdict == diagnose(made).verdict == "running"
+
+
+def test_a_noisy_backlog_is_neither_growing_nor_shrinking():
+    """Sizes of a few batches by chance: over 400 windows next to no trend is seen."""
+    rng = random.Random(5)
+    waits = [rng.randrange(400) for _ in range(440)]
+    verdicts = [judge(records(30, backlog=lambda i, at=at: waits[at + i])).verdict for at in range(0, 400, 2)]
+    assert verdicts.count("keeping-up") >= 198
+
+
+def test_late_batches_of_varying_size_stay_behind():
+    """A few smaller batches in a row by chance are no catching up."""
+    rng = random.Random(6)
+    rows = [rng.randrange(50, 150) for _ in range(440)]
+    verdicts = [judge(records(30, ms=2600, rows=lambda i, at=at: rows[at + i])).verdict for at in range(0, 400, 4)]
+    assert verdicts.count("falling-behind") >= 99
