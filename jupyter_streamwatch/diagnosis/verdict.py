@@ -32,8 +32,9 @@ def stuck(window: Window) -> tuple[float, float, float | None] | None:
         return None
     if _reported(window, batch):
         return None
-    ran = now - batch.started
-    quiet = now - max(batch.started, batch.lastTaskEnd or 0.0)
+    at = min(now, batch.seen) if batch.seen else now  # nobody has looked since: it may have ended
+    ran = at - batch.started
+    quiet = at - max(batch.started, batch.lastTaskEnd or 0.0)
     usual = window.typical if len(window.total) >= t.min_batches else median(window.all_total)
     longest = max(t.stuck_factor * usual, t.stuck_least) if usual is not None else t.stuck_first
     # Tasks of a batch take at most as long as the batch: silence for half of its usual time is ordinary.

@@ -104,6 +104,16 @@ def test_stuck_is_only_said_of_a_live_query():
     assert diagnose(history, 2, now=now).verdict == "keeping-up"
 
 
+def test_an_old_look_at_the_running_batch_proves_nothing():
+    """When the probe has stopped, the batch may have ended long since."""
+    now = BEGIN + 1e6
+    history = history_of(records())
+    history.set_running(RunningBatch("run-1", 20, started=now - 60_000, seen=now - 50_000))
+    assert diagnose(history, 2, now=now).verdict == "keeping-up"
+    history.set_running(RunningBatch("run-1", 20, started=now - 60_000, seen=now - 1_000))
+    assert diagnose(history, 2, now=now).verdict == "stuck"
+
+
 def test_a_first_batch_is_stuck_only_after_very_long():
     """It has no usual time and may read everything there is."""
     history = History("q")
