@@ -14,12 +14,13 @@ pytestmark = pytest.mark.oldest
 
 BEFORE = """
     import logging, os, signal, sys, time
-    logging.basicConfig(level=logging.INFO)
+    logging.basicConfig(level=logging.WARNING)
     from jupyter_streamwatch import probe
     from jupyter_streamwatch.history import Facts
     from tests.spark.conftest import make_session
     spark = make_session()
     query = spark.readStream.format("rate").load().writeStream.format("noop").start()
+    runId = str(query.runId)
     assert probe.facts(spark, query).trigger
     while not query.lastProgress:
         time.sleep(0.1)
@@ -29,8 +30,8 @@ BEFORE = """
         facts = probe.facts(spark, query)
         assert facts.trigger is None and facts.sink is None and facts.mode == "classic", facts
         assert facts.why["trigger"] and facts.why["watermarks"]
-        assert probe.running(spark, str(query.runId)) is None
-        assert probe.tasks(spark, str(query.runId), 0) == {}
+        assert probe.running(spark, runId) is None
+        assert probe.tasks(spark, runId, 0) == {}
         assert probe.active(spark) == []
         assert set(probe.environment(spark)) == {"Python"}
         return time.monotonic() - begun
@@ -53,7 +54,7 @@ SCENES = {
         os.kill(process.pid, signal.SIGSTOP)
         assert all_unknown() < 30
         assert probe.status(query) is None
-        assert probe.running(spark, str(query.runId)) is None
+        assert probe.running(spark, runId) is None
         os.kill(process.pid, signal.SIGCONT)
         end = time.monotonic() + 60
         while probe.status(query) is None and time.monotonic() < end:
