@@ -15,7 +15,7 @@ from jupyter_streamwatch.report.table import MOST, table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.history import History, Run
     from jupyter_streamwatch.report.content import Content, Query
 
 MOST_ROWS = 10_000  # rows of all tables of batches together: a report of 100 queries must still open quickly
@@ -219,9 +219,9 @@ def _facts(query: Query) -> Html:
 
 def _runs(history: History) -> Html:
     numbered = list(enumerate(history.runs, 1))
-    headings = ["Run", "State", "Started", "Ended", "Batches"]
-    if any(run.state == "failed" for _, run in numbered[-RUNS:]):
-        headings.append("Error")
+    shown = numbered[-RUNS:]
+    headings = ("Run", "State", "Started", "Ended", "Batches")
+    head = el("tr", *(el("th", heading, scope="col") for heading in headings))
     rows = [
         el(
             "tr",
@@ -230,19 +230,24 @@ def _runs(history: History) -> Html:
             el("td", when(run.started)),
             el("td", "" if run.state == "active" else when(run.ended)),
             el("td", words.span(run.firstBatch, run.lastBatch), class_="swr-number"),
-            el("td", name(error_line(run)), class_="swr-text") if run.state == "failed" else None,
             title=f"Run id {run.runId}",
         )
-        for number, run in reversed(numbered[-RUNS:])
+        + _error(run, len(headings))
+        for number, run in reversed(shown)
     ]
-    head = el("tr", *(el("th", heading, scope="col") for heading in headings))
-    older = len(numbered) - len(rows)
+    older = len(numbered) - len(shown)
     return el(
         "section",
         el("h3", "Runs"),
-        _scrolling(el("table", el("thead", head), el("tbody", *rows))),
+        _scrolling(el("table", el("thead", head), el("tbody", Html("".join(rows))))),
         el("p", f"{exact(older)} earlier ones are not listed.", class_="swr-weak") if older else None,
     )
+
+
+def _error(run: Run, columns: int) -> Html:
+    if run.state != "failed":
+        return Html("")
+    return el("tr", el("td"), el("td", name(error_line(run)), colspan=columns - 1, class_="swr-text swr-weak"))
 
 
 def _batches(history: History, most: int) -> Html | None:
