@@ -143,7 +143,7 @@ def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, 
     least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
     before, after = ends(values)
     trend: Trend = "steady"
-    if surely(values, window.t.sure) and after - before >= least and change > 0:
+    if surely(values, window.t.sure) and after - before >= least and change > 0 and not window.once:
         trend = "grows"
     elif surely([-value for value in values], window.t.sure) and min(before - after, backlog) >= least and change < 0:
         trend = "shrinks"

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.progress import StateOperatorProgress
 
-STATE = API + "#state-store"
 _ROCKSDB = (
     'spark.conf.set("spark.sql.streaming.stateStore.providerClass",'
     ' "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")'
@@ -156,9 +155,10 @@ def state_reload(window: Window, load: Load) -> Hint | None:
         cause="A partition's state was not in the memory of the executor that got its task, because executors come"
         " and go or"
         " the task was sent to another one.",
-        fix="Keep the number of executors fixed for this query, and let tasks wait for their executor.",
-        code_fix='spark.conf.set("spark.sql.streaming.maxBatchesToRetainInMemory", "2")',
-        link=STATE,
+        fix="Keep the number of executors fixed for this query, and let tasks wait longer for the executor that has"
+        " their state.",
+        code_fix='SparkSession.builder.config("spark.locality.wait", "10s")  # when the session is made',
+        link=API + "#state-store-and-task-locality",
     )
 
 

@@ -115,6 +115,14 @@ def test_many_partitions_that_cost_nothing_are_no_warning():
     assert codes(judge(partitioned(200, total=10_000_000))) == ["falling-behind"]
 
 
+def test_rocksdb_that_counts_no_rows_proves_no_small_state():
+    """With trackTotalNumberOfRows off the state may be of any size."""
+    made = partitioned(200, total=0)
+    for record in made:
+        record["stateOperators"][0]["customMetrics"] = {"rocksdbGetCount": 5}
+    assert "too-many-partitions" not in codes(judge(made))
+
+
 def test_partitions_of_an_idle_record_prove_it():
     """They are fixed: also a trigger without data shows them, with the state's own times."""
     made = partitioned(200)[5]

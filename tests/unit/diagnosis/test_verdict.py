@@ -241,6 +241,13 @@ def test_available_now_runs_through_what_is_there():
     assert codes(diagnosis) == []
 
 
+def test_available_now_does_not_fall_behind_what_comes_later():
+    """It ends at the offsets of its start, whatever arrives meanwhile."""
+    diagnosis = judge(records(ms=5000, interval=None, backlog=lambda i: 500 * i), None, trigger="availableNow")
+    assert diagnosis.verdict == "running"
+    assert codes(diagnosis) == []
+
+
 def test_a_mode_without_progress_is_running():
     """Continuous mode sends no progress at all."""
     history = History("q")
