@@ -50,7 +50,7 @@ KINDS = (
     ),
     _kind(
         "out-of-memory",
-        r"OutOfMemoryError|OOM|Container killed by YARN for exceeding|exit code:? 137|Cannot allocate memory"
+        r"OutOfMemoryError|\bOOM\b|Container killed by YARN for exceeding|exit code:? 137|Cannot allocate memory"
         r"|MemoryError",
         "The query ran out of memory",
         "A batch, its state or a function needed more memory than the executor or the driver has.",
