@@ -95,9 +95,12 @@ class Dashboard(anywidget.AnyWidget):
         """Return the widget's state for a page, with a snapshot as of now when the whole is asked for."""
         state: dict[str, Any] = super().get_state(key, drop_defaults)
         if key is None:
-            with self._sending:
-                self._flush()  # other pages step along: the snapshot's number is theirs, too
-                state["snapshot"] = self._delivery.snapshot()
+            try:
+                with self._sending:
+                    self._flush()  # other pages step along: the snapshot's number is theirs, too
+                    state["snapshot"] = self._delivery.snapshot()
+            except Exception:  # the page gets a picture as soon as there can be one
+                _log.warning("The picture for a page could not be made", exc_info=True)
             self._leases.grant(ATTACHING)
             self._wake.set()
         return state

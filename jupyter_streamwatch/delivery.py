@@ -48,6 +48,7 @@ class Delivery:
         self._chosen = query
         self._selected: str | None = query
         self._n = 0
+        self._broken = False
         self._session: Message = {}
         self._lines: dict[str, Message] = {}
         self._key: str | None = None
@@ -81,11 +82,13 @@ class Delivery:
         with self._lock:
             histories = {history.id: history.snapshot() for history in self._source.histories()}
             self._n += 1
+            self._broken = True
             self._session = self._session_now()
             self._lines = self._lines_now(histories.values())
             self._select()
             history = histories.get(self._selected or "")
             embedded, data = self._charts_of(history) if history is not None else (None, None)
+            self._broken = False
             return {
                 "n": self._n,
                 "taken": self._taken(),
@@ -99,24 +102,32 @@ class Delivery:
     def step(self) -> Message | None:
         """Return what changed since the last message, None when nothing did; a snapshot where a delta cannot tell."""
         with self._lock:
-            histories = {history.id: history.snapshot() for history in self._source.histories()}
-            message: Message = {}
-            self._step_lines(histories.values(), message)
-            before = self._selected
-            self._select()
-            history = histories.get(self._selected or "")
-            changed = history is not None and history.version != self._version
-            if before != self._selected or (history is not None and changed and self._key != _key(history)):
+            if self._broken:
                 return {"type": "snapshot", **self.snapshot()}
-            if history is not None and changed and self._key is not None:
-                self._step_rows(history, message)
-            session = self._session_now()
-            if session != self._session:
-                self._session = message["session"] = session
-            if not message:
-                return None
-            self._n += 1
-            return {"type": "delta", "n": self._n, "taken": self._taken(), **message}
+            self._broken = True  # until this step is done: half a step must not be the base of the next
+            message = self._step()
+            self._broken = False
+            return message
+
+    def _step(self) -> Message | None:
+        histories = {history.id: history.snapshot() for history in self._source.histories()}
+        message: Message = {}
+        self._step_lines(histories.values(), message)
+        before = self._selected
+        self._select()
+        history = histories.get(self._selected or "")
+        changed = history is not None and history.version != self._version
+        if before != self._selected or (history is not None and changed and self._key != _key(history)):
+            return {"type": "snapshot", **self.snapshot()}
+        if history is not None and changed and self._key is not None:
+            self._step_rows(history, message)
+        session = self._session_now()
+        if session != self._session:
+            self._session = message["session"] = session
+        if not message:
+            return None
+        self._n += 1
+        return {"type": "delta", "n": self._n, "taken": self._taken(), **message}
 
     def _step_lines(self, histories: Iterable[History], message: Message) -> None:
         lines = self._lines_now(histories)

@@ -341,3 +341,17 @@ def test_stopping_swaps_every_shown_output(
     assert "clicks" in swapped[0][0]["text/html"]
     assert "image/png" in swapped[1][0]
     assert all(more["update"] for _, more in swapped)
+
+
+def test_after_a_step_that_failed_all_is_sent(watch: FakeWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a step is never the base of the next one: what it would have told is in a new picture."""
+    sender = delivery(watch)
+    page = Page(sender.snapshot())
+    watch.add()
+    with monkeypatch.context() as broken:
+        broken.setattr(charts, "rows_after", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            sender.step()
+    page.apply(sender.step() or {})
+    same(page, watch.histories()[0])
+    assert page.lines[watch.histories()[0].id]["batch"]["id"] == "20"

@@ -172,12 +172,12 @@ export class Charts {
     if (root.question) title.title = root.question;
     const legend = h("span", "sw-legend");
     for (const series of root.series) {
-      const mark = h("i", "sw-mark");
-      mark.style.background = series.color;
       const value = h("span", "sw-value");
       values.push(value);
       const label = h("bdi", "sw-series-label", series.label);
-      legend.append(h("span", "sw-series", mark, label, value));
+      const mark = h("i", "sw-mark");
+      mark.style.background = series.color;
+      legend.append(h("span", "sw-series", ...(series.color ? [mark] : []), label, value));
     }
     const said = root.title.toLowerCase().includes(root.unit.split("/")[0] ?? "");
     const unit = said ? [] : [h("span", "sw-unit", root.unit)];

@@ -4,6 +4,10 @@ import { h, setShown, setText } from "./dom.ts";
 import { UNKNOWN, exact } from "./format.ts";
 import type { Cell, Columns, Line } from "./protocol.ts";
 
+/** Spark's columns; what the charts draw from them stands beside them under longer names. */
+const SPARKS = /^(\w+|(durationMs|eventTime|sink|state(\[\d+\])?|source\[\d+\])\.\w+|tasks\..+)$/;
+const DRAWN = new Set(["time", "left", "middle", "right", "room", "interval"]);
+
 /** Columns whose numbers are times (epoch ms, UTC). */
 type Times = ReadonlySet<string>;
 
@@ -31,7 +35,7 @@ export class Numbers {
 
   private fill(batches: Columns, row: number, times: Times): void {
     const rows = Object.keys(batches)
-      .filter((name) => !name.startsWith("_") && batches[name]?.[row] !== undefined)
+      .filter((name) => isShown(name, batches))
       .map((name) => [name, cellText(batches[name]?.[row] ?? null, times.has(name))] as const)
       .filter(([, text]) => text !== UNKNOWN);
     while (this.body.children.length > rows.length) this.body.lastElementChild?.remove();
@@ -48,6 +52,13 @@ export class Numbers {
       if (value) setText(value, text);
     });
   }
+}
+
+/** A single operator's or source's numbers are those of the query. */
+function isShown(name: string, batches: Columns): boolean {
+  if (!SPARKS.test(name) || DRAWN.has(name)) return false;
+  const [, kind, rest] = /^(state|source)\[0\]\.(.+)$/.exec(name) ?? [];
+  return kind === undefined || rest === undefined || `${kind}[1].${rest}` in batches;
 }
 
 function cellText(value: Cell, isTime: boolean): string {

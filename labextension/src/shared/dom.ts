@@ -27,10 +27,12 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets an attribute only when it differs; null removes it. */
-export function setAttribute(element: Element, name: string, value: string | null): void {
+/** Sets an attribute only when it differs, null removes it; tells whether it did. */
+export function setAttribute(element: Element, name: string, value: string | null): boolean {
+  if (element.getAttribute(name) === value) return false;
   if (value === null) element.removeAttribute(name);
-  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  else element.setAttribute(name, value);
+  return true;
 }
 
 /** Shows or hides. */
