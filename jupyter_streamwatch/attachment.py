@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import probe
-from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, open_bridge
+from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, now, open_bridge
 from jupyter_streamwatch.bridge.public import failure_of
 from jupyter_streamwatch.prober import Prober, look_at
 
@@ -162,7 +162,7 @@ class Attachment:
     def _end(self, runs: set[str], history: History, *, ask: bool) -> None:
         for runId in runs:
             text, name = self._failure(self._handles.get(runId)) if ask else (None, None)
-            event = {"event": TERMINATED, "id": history.id, "runId": runId, "at": time.time() * 1000}
+            event = {"event": TERMINATED, "id": history.id, "runId": runId, "at": now()}
             self._collector.apply({**event, "exception": text, "errorClass": name})
 
     def _failure(self, query: Any) -> tuple[str | None, str | None]:

@@ -7,6 +7,7 @@ on the collector's thread, by :meth:`Bridge.read`. Private Spark names of the ev
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ class Bridge(Protocol):
 
     def ask(self, call: Callable[[], T], default: D) -> T | D:
         """The result of ``call``, which asks Spark something; ``default`` when it fails or takes too long."""
+
+
+def now() -> float:
+    """Epoch milliseconds, whole ones: what a recording keeps of a time."""
+    return float(int(time.time() * 1000))
 
 
 def is_connect(spark: Any) -> bool:

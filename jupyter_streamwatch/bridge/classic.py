@@ -8,10 +8,9 @@ queues the Java reference; the collector's thread fetches the JSON text. Strings
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, Link, stops
+from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, Link, now, stops
 from jupyter_streamwatch.bridge.public import listener_of, read_public, recent_public
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class _Proxy:
     def _hand_over(self, kind: str, event: Any) -> None:
         put = self.put
         if put is not None:
-            put(Arrival(kind, event, time.time() * 1000))
+            put(Arrival(kind, event, now()))
 
     def onQueryStarted(self, event: Any) -> None:
         self._hand_over(STARTED, event)

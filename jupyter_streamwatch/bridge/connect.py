@@ -6,10 +6,9 @@ Calls to a server that is gone block until it is back, so every call is made on 
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, stops
+from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, now, stops
 from jupyter_streamwatch.bridge.public import failure_of, listener_of, read_public, recent_public, text_of
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ class PollingBridge(ConnectBridge):
     def _hand_over(self, kind: str, payload: dict[str, Any]) -> None:
         put = self._put
         if put is not None:
-            put(Arrival(kind, payload, time.time() * 1000))
+            put(Arrival(kind, payload, now()))
 
 
 def connect_bridge(spark: Any) -> ConnectBridge:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival
+from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,16 +17,16 @@ def listener_of(put: Callable[[Arrival], None]) -> Any:
 
     class Listener(StreamingQueryListener):  # type: ignore[misc]
         def onQueryStarted(self, event: Any) -> None:
-            put(Arrival(STARTED, event, time.time() * 1000))
+            put(Arrival(STARTED, event, now()))
 
         def onQueryProgress(self, event: Any) -> None:
-            put(Arrival(PROGRESS, event, time.time() * 1000))
+            put(Arrival(PROGRESS, event, now()))
 
         def onQueryIdle(self, event: Any) -> None:
-            put(Arrival(IDLE, event, time.time() * 1000))
+            put(Arrival(IDLE, event, now()))
 
         def onQueryTerminated(self, event: Any) -> None:
-            put(Arrival(TERMINATED, event, time.time() * 1000))
+            put(Arrival(TERMINATED, event, now()))
 
     return Listener()
 
