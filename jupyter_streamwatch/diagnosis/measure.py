@@ -69,8 +69,6 @@ def matters(window: Window, load: Load) -> str | None:
         return None
     if not window.once and load.busy is not None and load.busy < 0.9:
         return None
-    if load.typical >= 5 * window.t.slow_batch:
-        return "warning"
     return "info" if load.typical >= window.t.slow_batch else None
 
 
