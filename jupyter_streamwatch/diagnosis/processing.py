@@ -103,7 +103,7 @@ def contention(window: Window, load: Load) -> Hint | None:
     queue = window.usual("tasks.queueMs") or 0.0
     return Hint(
         code="contention",
-        severity="warning" if load.pressed or queue >= t.part * (load.interval or queue) else "info",
+        severity="warning" if load.pressed or (load.interval and queue >= t.part * load.interval) else "info",
         title=f"The batch waits {duration(queue)} for a free core",
         evidence=gathered(seen(window, "tasks.queueMs", "ms"), *batch_time(window, load)),
         cause="Tasks of other queries or jobs hold all cores; Spark starts jobs first come, first served.",

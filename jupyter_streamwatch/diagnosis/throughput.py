@@ -183,15 +183,21 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
     gap = median(missing[-int(t.recent) :])
     if not held(flags, 1.0, 1.0, int(t.hold)) or gap is None or not load.typical or gap < t.unaccounted_least:
         return None
+    cause = (
+        "Spark measures the parts of a trigger, not all between them: the driver paused, waited for a lock, or did work"
+        " that this version does not time."
+    )
+    if "commitOffsets" not in names:
+        cause = "This Spark version does not time the commit to the checkpoint, nor what the driver does between."
     slow = Slow(gap, min(gap / load.typical, 1.0), window.evidence(), load.typical)
     return Hint(
         code="time-unaccounted",
         severity=severity(load, slow),
         title=f"{duration(gap)} of {duration(load.typical)} a batch are in none of the parts that Spark reports",
         evidence=(Evidence("time unaccounted for", gap, "ms", slow.batches), *batch_time(window, load)),
-        cause="Spark measures the parts of a trigger, not all between them: the driver paused, waited for a lock, or"
-        " did work that this version does not time.",
-        fix="Look at the driver: its garbage collection, its load, and what else its process does.",
+        cause=cause,
+        fix="Look at the storage of the checkpoint, and at the driver: its garbage collection, its load, and what else its"
+        " process does.",
         link=MONITORING,
         share=slow.share,
     )

@@ -251,7 +251,7 @@ def test_a_slow_part_in_one_batch_is_no_finding():
 
 @pytest.mark.parametrize(("ms", "found"), [(1900, []), (2100, ["slow-user-code"]), (30_000, ["slow-user-code"])])
 def test_without_an_interval_slow_batches_are_only_worth_knowing(ms, found):
-    """Nothing says that they are too slow: results come later, that is all; the same for a query that ends by itself."""
+    """Nothing says that they are too slow: results come later, that is all. The same for a query that ends itself."""
     made = records(interval=None, ms=ms, sink=FOREACH_BATCH)
     for trigger in (None, "availableNow"):
         diagnosis = judge(made, None, trigger=trigger)
