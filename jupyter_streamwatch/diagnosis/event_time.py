@@ -108,9 +108,13 @@ def watermark_stuck(window: Window, load: Load) -> Hint | None:
     wait = delay(window)
     # The newest row before the last batch, less the delay, is where the watermark of one input would be.
     behind = max(newest[:-1]) - wait - mark if wait is not None else None
-    if len(recent[-1].sources) < 2 or not (idle or (behind is not None and behind > 0)):
+    if len(recent[-1].sources) < 2 or (behind is None and not idle):
         return None
-    if behind is not None and behind <= 0:
+    # An input that is quiet for a moment holds the watermark for a moment: by a whole delay it is stuck.
+    if behind is not None and (behind <= 0 or behind < (wait or 0.0)):
+        return None
+    since = [one for one in records if one.eventTime["watermark"] == recent[-1].eventTime["watermark"]]
+    if behind is None and newest[-1] - (epoch_ms(since[0].eventTime["max"]) or 0.0) < window.t.quiet_input:
         return None
     ids = _ids(recent)
     which = " and ".join(idle) if idle else "one input"

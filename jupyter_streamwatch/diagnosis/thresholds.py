@@ -93,6 +93,7 @@ class Thresholds:
     ahead: float = _of(300_000.0, "ms", "Clocks of devices are wrong by less.")
     late_share: float = _of(0.001, "of the rows", "Fewer dropped rows are what a watermark is for.")
     late_batches: float = _of(50, "batches", "A finding about lost rows stays that long in sight.")
+    quiet_input: float = _of(10_000.0, "ms", "Without a known delay: how much newer rows must get meanwhile.")
     watermark_batches: float = _of(5, "batches", "Watermarks move after each batch with newer rows.")
 
     # Sources

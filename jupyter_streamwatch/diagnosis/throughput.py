@@ -188,7 +188,7 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
         " that this version does not time."
     )
     if "commitOffsets" not in names:
-        cause = "This Spark version does not time the commit to the checkpoint, nor what the driver does between."
+        cause = "This version does not time the commit to the checkpoint, nor what the driver does between."
     slow = Slow(gap, min(gap / load.typical, 1.0), window.evidence(), load.typical)
     return Hint(
         code="time-unaccounted",
@@ -196,8 +196,8 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
         title=f"{duration(gap)} of {duration(load.typical)} a batch are in none of the parts that Spark reports",
         evidence=(Evidence("time unaccounted for", gap, "ms", slow.batches), *batch_time(window, load)),
         cause=cause,
-        fix="Look at the storage of the checkpoint, and at the driver: its garbage collection, its load, and what else its"
-        " process does.",
+        fix="Look at the storage of the checkpoint, and at the driver: its garbage collection, its load and what"
+        " else its process does.",
         link=MONITORING,
         share=slow.share,
     )

@@ -119,6 +119,13 @@ def test_watermark_stuck_is_silent(made):
     assert "watermark-stuck" not in codes(judge(made))
 
 
+@pytest.mark.parametrize(("delay", "fires"), [(19_000, True), (21_000, False)])
+def test_an_input_that_is_quiet_for_a_moment_is_not_stuck(delay, fires):
+    """The watermark must be late by a whole delay: here the newest row seen before is 20 s after the first."""
+    made = two_inputs(mark=lambda i: iso(BEGIN - delay))
+    assert ("watermark-stuck" in codes(judge(made, facts=Facts(watermarks=(("ts", float(delay)),))))) == fires
+
+
 def test_watermark_stuck_by_a_slow_input_needs_the_delay():
     """Both have rows, but the watermark is where one of them is; with a known delay the distance proves it."""
     slow = two_inputs(second=5, mark=lambda i: iso(BEGIN - 10 * MINUTE))
