@@ -254,8 +254,9 @@ def _join(column: str, *, marked: bool) -> _Reason:
 
 
 def _dedupe(column: str, *, marked: bool) -> _Reason:
+    # A key with the watermarked column expires as soon as the watermark has passed it: nothing else explains this.
     return _Reason(
-        "info" if marked else "warning",
+        "warning",
         cause="The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
         if marked
         else "dropDuplicates without a watermark must remember every key for ever.",

@@ -64,6 +64,14 @@ def test_state_growth_with_a_moving_watermark_waits_until_removal_is_overdue():
     assert "state-growth" not in codes(judge(growing(event=moving(HOUR))))
 
 
+def test_a_deduplication_that_removes_nothing_is_proven_by_the_watermark():
+    """Its keys have no window: passed is passed."""
+    diagnosis = judge(growing("dedupe", event=moving(3_000)), facts=Facts(watermarks=(("ts", 3_000.0),)))
+    found = hint(diagnosis, "state-growth")
+    assert found.severity == "warning"
+    assert found.code_fix == '.withWatermark("ts", "1 hour").dropDuplicatesWithinWatermark(["id"])'
+
+
 @pytest.mark.parametrize(("commit", "fires"), [(1400, True), (1100, False), (300, False)])
 def test_state_commit_slow_by_the_mean_of_the_partitions(commit, fires):
     """However many tasks ran at once, the mean of a partition passed by the clock: half of addBatch (2,549 ms)."""
