@@ -205,11 +205,15 @@ class PollingBridge(ConnectBridge):
                 self._hand_over(STARTED, {"id": str(query.id), "runId": runId, "name": query.name})
             self._progress_of(runId, query, ended=False)
         for runId in set(self._known) - set(active):
-            query = self._known.pop(runId)
+            self._ended(runId, self._known.pop(runId))
+
+    def _ended(self, runId: str, query: Any) -> None:
+        end = {"id": str(query.id), "runId": runId, "exception": None, "errorClass": None}
+        try:
             self._progress_of(runId, query, ended=True)
+            end["exception"], end["errorClass"] = failure_of(query)
+        finally:  # the server forgets a query that is over after a while: its end is known all the same
             self._last.pop(runId, None)
-            text, error_class = failure_of(query)
-            end = {"id": str(query.id), "runId": runId, "exception": text, "errorClass": error_class}
             self._hand_over(TERMINATED, end)
 
     def _progress_of(self, runId: str, query: Any, *, ended: bool) -> None:
