@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.conftest import PROLOGUE, ROOTS
+from tests.browser.conftest import PROLOGUE
+from tests.browser.lab import ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.browser.conftest import Notebook
+    from tests.browser.lab import Notebook
 
 IMPORT = f"{PROLOGUE}\nfrom tests.browser.fakes import FakeWatch"
 SHOW = f"{IMPORT}\nwatch = FakeWatch()\nwatch.dashboard()"

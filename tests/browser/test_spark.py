@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.browser.conftest import Notebook
+    from tests.browser.lab import Notebook
 
 from tests.browser.conftest import PROLOGUE
 
