@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
-from jupyter_streamwatch.format import clean, middle
+from jupyter_streamwatch.format import middle
+from jupyter_streamwatch.notes import error_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,13 +164,13 @@ def query_failed(window: Window, load: Load) -> Hint | None:
     text = f"{run.errorClass or ''}\n{run.exception or ''}"[:100_000]
     kind = next((one for one in KINDS if one.pattern.search(text)), None)
     batch = run.lastBatch
-    evidence = [Evidence("error", middle(_said(run.exception or run.errorClass or ""), 300))]
+    evidence = [Evidence("error", error_line(run))]
     if run.errorClass:
         evidence.insert(0, Evidence("errorClass", run.errorClass))
     if batch is not None:
         evidence.append(Evidence("last batch that was done", batch, "", (batch,)))
     if kind is None:
-        name = run.errorClass or middle(_said(run.exception or ""), 100)
+        name = run.errorClass or middle(error_line(run), 100)
         return Hint(
             code="query-failed",
             severity="critical",
@@ -241,10 +242,3 @@ def _signature(history: History) -> tuple[object, ...] | None:
 
 def _started(history: History) -> float:
     return history.runs[-1].started or 0.0
-
-
-def _said(text: str) -> str:
-    """Return the line that says most: the last cause, else the first line."""
-    lines = [clean(line) for line in text.splitlines() if line.strip()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return causes[-1] if causes else lines[0] if lines else ""

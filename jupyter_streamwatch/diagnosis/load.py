@@ -33,8 +33,8 @@ class Load:
         change: Rows a second by which the backlog changes.
         remaining: Time in ms until a shrinking backlog is gone.
         batches: Batch ids that the backlog's trend rests on.
-        draining: Rows a batch shrink from batch to batch: what waited is being worked off.
-        swelling: Rows or time a batch grow from batch to batch.
+        draining: Rows a batch shrink from batch to batch: what waited is being worked off. Only of late batches.
+        swelling: Rows and time a batch grow from batch to batch. Only without an interval.
         limited: Every batch has the same number of rows.
     """
 
@@ -86,8 +86,8 @@ def load(window: Window) -> Load:
         change=change,
         remaining=remaining,
         batches=batches,
-        draining=_drains(recent_rows[-10:], window),
-        swelling=_swells(recent_rows, window) and _swells(recent_time, window),
+        draining=(band == "over" or not interval) and _drains(recent_rows[-10:], window),
+        swelling=not interval and _swells(recent_rows, window) and _swells(recent_time, window),
         limited=len(recent_rows) >= 5 and max(recent_rows[-10:]) <= 1.01 * min(recent_rows[-10:]),
     )
 

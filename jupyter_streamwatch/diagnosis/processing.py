@@ -68,7 +68,9 @@ def driver_bound(window: Window, load: Load) -> Hint | None:
         return None
     added, busy = window.usual("durationMs.addBatch") or 0.0, window.usual("tasks.busyMs") or 0.0
     lost = added - busy - (window.usual("tasks.queueMs") or 0.0)
-    where = "the foreachBatch function" if window.foreach_batch else "planning or the sink's commit"
+    where = (
+        "the foreachBatch function, planning what it runs" if window.foreach_batch else "planning, the sink's commit"
+    )
     return Hint(
         code="driver-bound",
         severity=level,
@@ -78,7 +80,7 @@ def driver_bound(window: Window, load: Load) -> Hint | None:
             seen(window, "tasks.busyMs", "ms"),
             *batch_time(window, load),
         ),
-        cause=f"The time goes into code on the driver ({where}), and the executors wait for it.",
+        cause=f"The time goes into work on the driver ({where}), and the executors wait for it.",
         fix="Move that work into the executors (write the DataFrame instead of collected rows), do calls to other"
         " systems"
         " in parallel, or leave out what waits."
