@@ -93,7 +93,7 @@ def pinned_conf(window: Window, load: Load) -> Hint | None:
 def temporary_checkpoint(window: Window, load: Load) -> Hint | None:
     """Raise when Spark made the checkpoint itself; not for sinks that are for looking only."""
     del load
-    if not window.facts.temporaryCheckpoint or any(word in window.sink for word in ("Console", "Memory", "Noop")):
+    if not window.facts.temporaryCheckpoint or window.sink_kind in ("console", "memory", "noop"):
         return None
     name = window.history.name or "this_query"
     return Hint(

@@ -55,19 +55,19 @@ _SOURCES = {
 def sink_not_idempotent(window: Window, load: Load) -> Hint | None:
     """Say what the sink does with a repeated batch, when it does not skip it by itself."""
     del load
-    found = _SINKS.get(kind(window.sink) or "")
+    found = _SINKS.get(window.sink_kind or "")
     if found is None:
         return None
     return Hint(
         code="sink-not-idempotent",
         severity="info",
         title=found.title,
-        evidence=(Evidence("sink", kind(window.sink) or ""),),
+        evidence=(Evidence("sink", window.sink_kind or ""),),
         cause=found.cause,
         fix=found.fix,
         code_fix=found.code,
         link=GUIDE + "structured-streaming-kafka-integration.html"
-        if kind(window.sink) == "kafka"
+        if window.sink_kind == "kafka"
         else API + "#output-sinks",
     )
 

@@ -207,7 +207,7 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
     wait = delay(window)
     until = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
-    later = f", {duration(wait)} behind the newest row" if wait is not None else ""
+    later = f", {duration(wait)} behind the newest row," if wait is not None else ""
     return Hint(
         code="results-pending",
         severity="info",

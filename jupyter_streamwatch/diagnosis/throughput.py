@@ -56,7 +56,7 @@ def at_capacity(window: Window, load: Load) -> Hint | None:
         severity="warning",
         title=f"Batches take {percent(load.utilisation)} of the trigger interval",
         evidence=batch_time(window, load),
-        cause="Little time is left between batches: a small rise of the rate, or one slow batch, and the query lags.",
+        cause="Hardly any time is left: a small rise of the rate, or one slow batch, and the query lags.",
         fix="Shorten the batch before the rate rises, or give it a longer trigger interval.",
         code_fix=code,
         effect=effect,

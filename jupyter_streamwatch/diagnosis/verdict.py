@@ -125,7 +125,7 @@ def _by_interval(load: Load) -> Verdict:
     if load.band == "over":
         return "falling-behind", f"{against}."
     if load.band == "near":
-        return "at-capacity", f"{against}: little time is left."
+        return "at-capacity", f"{against}: hardly any time is left."
     return "keeping-up", f"{against}."
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.diagnosis.series import known, median
+from jupyter_streamwatch.probe.names import kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,6 +204,11 @@ class Window:
         """The sink's description as Spark sends it; "" when unknown."""
         last = self.last
         return (last.sink.description if last is not None and last.sink is not None else None) or ""
+
+    @cached_property
+    def sink_kind(self) -> str | None:
+        """The kind of sink in Spark's word (``kafka``, ``foreachBatch``, ``console``); None when unknown."""
+        return self.facts.sinkKind or kind(self.sink)
 
     @property
     def foreach_batch(self) -> bool | None:
