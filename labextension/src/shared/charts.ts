@@ -1,9 +1,9 @@
 // The charts of one query: one Bokeh document, one root a chart, headers in HTML that are title, legend and values.
 
 import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehViews } from "./bokeh.ts";
-import { h, setAttribute, setText } from "./dom.ts";
+import { h, setAttribute, setText, svg } from "./dom.ts";
 import { exact, shifted, write } from "./format.ts";
-import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data } from "./protocol.ts";
+import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Series } from "./protocol.ts";
 import { length } from "./store.ts";
 
 /** One chart in the page: its header, its place, and Bokeh's view once it is there. */
@@ -67,7 +67,10 @@ export class Charts {
     this.close();
     this.key = key;
     this.set = set;
-    this.panels = (set?.roots ?? []).map((root) => this.panel(root));
+    const roots = set?.roots ?? [];
+    const narrow = roots.filter((root) => root.series.length <= NARROW_SERIES);
+    const last = narrow.length % 2 ? narrow.at(-1) : null; // no hole beside it
+    this.panels = roots.map((root) => this.panel(root, root === last || !narrow.includes(root)));
     this.element.replaceChildren(...this.panels.map((panel) => panel.element));
   }
 
@@ -166,7 +169,7 @@ export class Charts {
     this.setFollowing(true);
   }
 
-  private panel(root: ChartRoot): Panel {
+  private panel(root: ChartRoot, wide: boolean): Panel {
     const values: HTMLElement[] = [];
     const title = h("span", "sw-chart-title", root.title);
     if (root.question) title.title = root.question;
@@ -174,12 +177,11 @@ export class Charts {
     for (const series of root.series) {
       const value = h("span", "sw-value");
       values.push(value);
+      value.hidden = series.shape === "hollow"; // it marks batches, it has no number
       const label = h("bdi", "sw-series-label", series.label);
-      const mark = h("i", "sw-mark");
-      mark.style.background = series.color;
-      legend.append(h("span", "sw-series", ...(series.color ? [mark] : []), label, value));
+      legend.append(h("span", "sw-series", ...mark(series), label, value));
     }
-    const said = root.title.toLowerCase().includes(root.unit.split("/")[0] ?? "");
+    const said = root.title.toLowerCase().split(" ").includes(root.unit.split("/")[0] ?? "");
     const unit = said ? [] : [h("span", "sw-unit", root.unit)];
     const header = h("header", "", title, ...unit, legend);
     const cursor = h("div", "sw-cursor");
@@ -188,8 +190,7 @@ export class Charts {
     place.style.minHeight = `${root.height}px`;
     place.setAttribute("role", "img");
     place.setAttribute("aria-label", root.title);
-    const wide = root.series.length > NARROW_SERIES ? " sw-wide" : "";
-    const element = h("figure", `sw-chart${wide}`, header, h("div", "sw-plot", place, cursor));
+    const element = h("figure", wide ? "sw-chart sw-wide" : "sw-chart", header, h("div", "sw-plot", place, cursor));
     element.dataset.chart = root.name;
     const panel: Panel = { root, element, place, cursor, values, view: null };
     this.listen(panel);
@@ -275,6 +276,25 @@ export class Charts {
       if (source) source.data = forBokeh(data[name], this.set?.timeColumns[name] ?? []);
     }
   }
+}
+
+const MARKS: Partial<Record<Series["shape"], [string, Record<string, string | number>]>> = {
+  square: ["rect", { x: 1, y: 1, width: 8, height: 8, rx: 2 }],
+  line: ["path", { d: "M0 5H10", class: "sw-stroke" }],
+  dash: ["path", { d: "M0 5H10", class: "sw-stroke", "stroke-dasharray": "4 2" }],
+  hatch: ["path", { d: "M1 5 5 1M1 9 9 1M5 9 9 5", class: "sw-stroke" }],
+  hollow: ["circle", { cx: 5, cy: 5, r: 3.5, class: "sw-stroke" }],
+  triangle: ["path", { d: "M5 1 9.5 9H.5Z" }],
+};
+
+/** The mark of a series in the legend, in the form in which it is drawn. */
+function mark({ shape, color }: Series): HTMLElement[] {
+  const form = MARKS[shape];
+  if (!form) return [];
+  const element = h("span", "sw-mark");
+  element.style.color = color;
+  element.append(svg("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg(...form)));
+  return [element];
 }
 
 /** Columns as Bokeh takes them: NaN for unknown numbers, time columns moved to the reader's zone. */

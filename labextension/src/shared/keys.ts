@@ -23,7 +23,7 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return; // saving, copying, the browser's own
   event.stopPropagation();
   const target = event.target instanceof Element ? event.target : null;
-  if (event.key === "Enter" && target?.getAttribute("role") === "option") {
+  if (event.key === "Enter" && target?.getAttribute("role") === "row") {
     event.preventDefault();
     (target as HTMLElement).click();
     return;

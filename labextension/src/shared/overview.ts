@@ -17,21 +17,25 @@ export interface OverviewActions {
 export class Overview {
   readonly element = h("div", "sw-lines");
   private readonly head = h("div", "sw-head");
-  private readonly active = listbox("Streaming queries");
+  private readonly active = group("Streaming queries");
   private readonly fold: HTMLButtonElement;
-  private readonly ended = listbox("Ended streaming queries");
+  private readonly foldRow: HTMLElement;
+  private readonly ended = group("Ended streaming queries");
   private readonly rows = new Map<string, Row>();
   private open = false;
   private selected: string | null = null;
 
   constructor(private readonly actions: OverviewActions) {
-    this.head.setAttribute("aria-hidden", "true");
-    this.head.append(...CAPTIONS.map((caption) => h("span", "", caption)));
+    this.element.setAttribute("role", "grid");
+    this.element.setAttribute("aria-label", "Streaming queries");
+    this.head.setAttribute("role", "row");
+    this.head.append(...CAPTIONS.map((caption) => withRole("columnheader", h("span", "", caption))));
     this.fold = button("sw-fold", "", () => {
       this.open = !this.open;
       this.paintFold();
     });
-    this.element.append(this.head, this.active, this.fold, this.ended);
+    this.foldRow = withRole("row", h("div", "sw-fold-row", withRole("gridcell", h("div", "", this.fold))));
+    this.element.append(this.head, this.active, this.foldRow, this.ended);
   }
 
   update(lines: readonly Line[], selected: string | null): void {
@@ -85,7 +89,7 @@ export class Overview {
     const count = this.ended.childElementCount;
     const inside = [...this.ended.children].some((row) => row.getAttribute("aria-selected") === "true");
     const open = this.open || inside;
-    setShown(this.fold, count > 0);
+    setShown(this.foldRow, count > 0);
     setShown(this.ended, count > 0 && open);
     setText(this.fold, `${open ? "▾" : "▸"} ${count} ended ${count === 1 ? "query" : "queries"}`);
     setAttribute(this.fold, "aria-expanded", String(open));
@@ -126,7 +130,7 @@ class Row {
     readonly id: string,
     actions: OverviewActions,
   ) {
-    this.element.setAttribute("role", "option");
+    this.element.setAttribute("role", "row");
     this.why = button("sw-why", "Why & fix ▸", () => actions.explain(id));
     this.name.dir = this.noteText.dir = "auto";
     this.cells = {
@@ -143,7 +147,9 @@ class Row {
     };
     this.note.append(this.noteText, this.why);
     this.running.append(this.runningText, this.progress);
-    this.element.append(...Object.values(this.cells), this.note, this.running);
+    for (const part of [...Object.values(this.cells), this.note, this.running]) {
+      this.element.append(withRole("gridcell", part));
+    }
     this.element.addEventListener("click", (event) => { if (!(event.target instanceof Element && event.target.closest("button"))) actions.select(id); });
   }
 
@@ -222,11 +228,15 @@ function local(text: string, at: number | null): string {
   return at === null ? text : text.replace(/\b\d\d:\d\d UTC$/, clock(at).slice(0, 5));
 }
 
-function listbox(label: string): HTMLDivElement {
-  const box = h("div", "sw-box");
-  box.setAttribute("role", "listbox");
+function group(label: string): HTMLElement {
+  const box = withRole("rowgroup", h("div", "sw-box"));
   box.setAttribute("aria-label", label);
   return box;
+}
+
+function withRole(role: string, element: HTMLElement): HTMLElement {
+  element.setAttribute("role", role);
+  return element;
 }
 
 function cell(className: string, label: string, ...values: HTMLElement[]): HTMLElement {

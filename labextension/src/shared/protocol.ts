@@ -57,6 +57,8 @@ export interface Series {
   column: string;
   color: string;
   format: string;
+  /** How it is drawn, so that the legend shows the same. */
+  shape: "square" | "line" | "hatch" | "hollow" | "triangle" | "dash" | "none";
 }
 
 export interface ChartRoot {

@@ -16,6 +16,7 @@ export function followTheme(root: HTMLElement, wish: () => Wish, changed: () => 
   const read = () => {
     queued = 0;
     const asked = wish();
+    root.dataset.wish = asked;
     root.dataset.theme = "auto";
     const dark = asked === "auto" ? isDark(getComputedStyle(root).backgroundColor) : asked === "dark";
     root.dataset.theme = dark ? "dark" : "light";
