@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 
 _FIRST = ("query-failed", "batch-stuck")
 
+_LAST = (
+    "temporary-checkpoint",
+    "metric-unreliable",
+    "missed-progress",
+    "sink-not-idempotent",
+    "source-not-replayable",
+)
+"""What is true all the time stands behind what is true now."""
+
 _LATE = ("falling-behind", "at-capacity", "backlog-growing", "duration-trend")
 _CAUSES = {
     "watermark-unset": ("state-growth", "results-pending"),
@@ -37,8 +46,8 @@ def rank(hints: list[Hint]) -> tuple[Hint, ...]:
             worst[place] = min(worst[place], worst[code])
     order = {code: place for place, code in enumerate(by_code)}
 
-    def key(hint: Hint) -> tuple[bool, int, float, int]:
-        return hint.code not in _FIRST, worst[hint.code], -(hint.share or 0.0), order[hint.code]
+    def key(hint: Hint) -> tuple[bool, int, bool, float, int]:
+        return hint.code not in _FIRST, worst[hint.code], hint.code in _LAST, -(hint.share or 0.0), order[hint.code]
 
     ranked: list[Hint] = []
 

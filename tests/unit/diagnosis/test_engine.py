@@ -99,6 +99,14 @@ def test_a_failure_comes_first():
     assert ranked[0].code == "query-failed"
 
 
+def test_what_is_always_true_stands_behind_what_is_true_now():
+    """A sink of its kind is no news."""
+    ranked = rank(
+        [made("sink-not-idempotent", "info"), made("temporary-checkpoint", "info"), made("results-pending", "info")]
+    )
+    assert ranked[0].code == "results-pending"
+
+
 def test_what_is_only_worth_knowing_causes_nothing_worse():
     """A limit that is reached while batches are late is not why they are late."""
     ranked = rank([made("rate-limit-reached", "info"), made("falling-behind", "critical")])
