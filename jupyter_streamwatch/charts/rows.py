@@ -24,7 +24,7 @@ FILL = 0.85  # share of the time to the next batch that a bar may take: neighbou
 LONGEST_BATCH_MS = 366 * 86_400_000.0  # what claims to be longer is no measurement, and would flatten the time axis
 LONGEST_BAR_MS = 60_000.0  # a bar wider than its batch and than this would claim idle time
 LONGEST_BAR = 20.0  # ... unless it is at most this many times its batch's own time
-LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 8.0  # the time axis is at least so long, also in lengths of the first batch
+LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 3.0  # the time axis is at least so long, also in lengths of the first batch
 SILENCE_MS = 60_000.0  # a line ends where nothing came for this long ...
 SILENCE = 10.0  # ... and for this many times the pace before
 
