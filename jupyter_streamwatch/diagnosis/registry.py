@@ -56,6 +56,10 @@ class Rules(Mapping[str, Rule]):
         """Return the number of rules."""
         return len(self._rules)
 
+    def __repr__(self) -> str:
+        """One line a rule: its code, what it finds, and whether it is switched off."""
+        return "\n".join(f"{code:<24} {one.about}{' (off)' * (code in self._off)}" for code, one in self._rules.items())
+
     @property
     def off(self) -> frozenset[str]:
         """Codes of the rules that are switched off."""
