@@ -32,7 +32,7 @@ def rate_limit_reached(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="rate-limit-reached",
         severity="warning" if lags else "info",
-        title=f"Every batch takes its limit of {value:g} {_thing(name)}: {waits}",
+        title=f"Every batch takes its limit of {value:g} {_thing(name, value)}: {waits}",
         evidence=gathered(
             Evidence("numInputRows", rows, "rows", window.evidence()) if rows is not None else None,
             Evidence(name, value) if name else None,
@@ -70,6 +70,7 @@ def no_rate_limit(window: Window, load: Load) -> Hint | None:
         return None
     batch = (int(ids[first]),) if ids[first] == ids[first] else ()
     name = _limit_name(window)
+    remark = "  # raise it until a batch takes about its interval" if name == "maxFilesPerTrigger" else ""
     target = _limit_rows(window, load, rows[first], times[first])
     return Hint(
         code="no-rate-limit",
@@ -83,7 +84,7 @@ def no_rate_limit(window: Window, load: Load) -> Hint | None:
         cause="Nothing limits how much a batch takes, so after a pause one huge batch must finish before any result.",
         fix="Limit a batch: the same backlog then comes as several batches with results in between, and a failure"
         " repeats only one of them.",
-        code_fix=f'.option("{name}", "{target:.0f}")' if name and target else None,
+        code_fix=f'.option("{name}", "{target:.0f}"){remark}' if name and target else None,
         link=API + "#input-sources",
     )
 
@@ -147,7 +148,7 @@ def _limit_rows(window: Window, load: Load, rows: float, time: float) -> float |
     name = _limit_name(window)
     if name == "maxOffsetsPerTrigger":
         return _round_up(max(rows * 0.7 * goal / time, 1.0))
-    return 100.0 if name else None
+    return 10.0 if name else None  # how many files the batch took is not reported
 
 
 def _number(value: object) -> float | None:
@@ -163,5 +164,5 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 1.5, 2, 3, 5, 7.5, 10, 15) if step * power >= value)
 
 
-def _thing(name: str | None) -> str:
-    return "files" if name and "File" in name else "rows"
+def _thing(name: str | None, value: float) -> str:
+    return ("file" if name and "File" in name else "row") + ("" if value == 1 else "s")
