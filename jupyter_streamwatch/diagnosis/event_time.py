@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.progress import Progress
 
+_AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
 WATERMARK = API + "#handling-late-data-and-watermarking"
 
 
@@ -199,7 +200,8 @@ def results_pending(window: Window, load: Load) -> Hint | None:
         return None
     if any(one.sink.numOutputRows != 0 for one in window.ran):
         return None
-    waiting = sum(one.numRowsTotal or 0 for one in last.stateOperators)
+    # Only an aggregation's rows are results: those of a join wait for partners, those of a deduplication for copies.
+    waiting = sum(one.numRowsTotal or 0 for one in last.stateOperators if one.operatorName in _AGGREGATIONS)
     if not waiting or not any(one.numRowsUpdated for record in records for one in record.stateOperators):
         return None
     mark = epoch_ms(last.eventTime["watermark"]) or 0.0

@@ -198,8 +198,10 @@ def test_results_pending_in_append_mode():
         (records(2, event=times(), state=[operator()], output=0), "append"),
         (records(10, event=times(), state=[operator()], output=-1), "append"),
         (records(10, output=0), "append"),
+        (records(10, event=times(), state=[operator("symmetricHashJoin")], output=0), "append"),
+        (records(10, event=times(), state=[operator("dedupe")], output=0), "append"),
     ],
 )
 def test_results_pending_is_silent(made, mode):
-    """Results came, another mode, too few batches, an unknown number, no state."""
+    """Results came, another mode, too few batches, an unknown number, no state, no aggregation."""
     assert "results-pending" not in codes(judge(made, facts=Facts(outputMode=mode)))
