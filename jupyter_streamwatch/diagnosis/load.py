@@ -136,11 +136,13 @@ def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, 
     if len(points) < 5:
         return None, None, backlog, batches
     values = [value for _, value, _ in points]
+    least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
+    if max(values) - min(values) < least:
+        return "steady", 0.0, backlog, batches
     fit = slope([start for start, _, _ in points], values)
     if fit is None:
         return None, None, backlog, batches
     change = fit[1] * 1000
-    least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
     before, after = ends(values)
     trend: Trend = "steady"
     if surely(values, window.t.sure) and after - before >= least and change > 0 and not window.once:

@@ -34,6 +34,10 @@ def slow_part(window: Window, names: Sequence[str]) -> Slow | None:
     """
     t = window.t
     parts, totals = window.parts(names), window.total
+    typical = window.typical
+    ms = median(parts[-int(t.recent) :])
+    if len(totals) >= t.min_batches and ms is not None and typical and ms < max(t.part * typical, 0.5 * t.part_least):
+        return None  # the usual case, without a look at each batch
     flags = [
         1.0 if part >= t.part_least and part >= t.part * total else 0.0
         for part, total in zip(parts, totals, strict=True)
@@ -42,8 +46,6 @@ def slow_part(window: Window, names: Sequence[str]) -> Slow | None:
     if len(flags) >= t.min_batches:
         if not held(flags, 1.0, 1.0, int(t.hold)):
             return None
-        ms = median(parts[-int(t.recent) :])
-        typical = window.typical
         if ms is None or not typical or ms < t.part * typical:
             return None
         return Slow(ms, min(ms / typical, 1.0), window.evidence(), typical)

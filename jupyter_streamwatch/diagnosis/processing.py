@@ -285,11 +285,10 @@ def _held(window: Window, test: Callable[..., bool], *columns: str) -> bool:
     """Say whether ``test`` of these columns holds for a while; batches with an unknown number do not count."""
     flags = [
         1.0 if test(*values) else 0.0
-        for values in zip(*(window.values(column) for column in columns), strict=True)
+        for values in zip(*(window.recent(column) for column in columns), strict=True)
         if all(value == value for value in values)  # noqa: PLR0124 - not NaN
     ]
-    recent = flags[-int(window.t.recent) :]
-    return len(recent) >= window.t.min_batches and held(recent, 1.0, 1.0, int(window.t.hold))
+    return len(flags) >= window.t.min_batches and held(flags, 1.0, 1.0, int(window.t.hold))
 
 
 def _dominates(window: Window) -> bool:

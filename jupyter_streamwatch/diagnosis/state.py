@@ -60,13 +60,16 @@ def state_commit_slow(window: Window, load: Load) -> Hint | None:
     that passed by the clock; where the tasks' own times are known, the commit's part of them tells as well.
     """
     t = window.t
+    level = matters(window, load)
+    if level is None:
+        return None
     flags, waits = [], []
     for commit, partitions, added, run, busy in zip(
-        window.values("state.commitTimeMs"),
-        window.values("state.numShufflePartitions"),
-        window.values("durationMs.addBatch"),
-        window.values("tasks.runTimeMs"),
-        window.values("tasks.busyMs"),
+        window.recent("state.commitTimeMs"),
+        window.recent("state.numShufflePartitions"),
+        window.recent("durationMs.addBatch"),
+        window.recent("tasks.runTimeMs"),
+        window.recent("tasks.busyMs"),
         strict=True,
     ):
         if not (commit >= 0 and partitions > 0 and added > 0):
@@ -76,8 +79,7 @@ def state_commit_slow(window: Window, load: Load) -> Hint | None:
             least = max(least, min(commit / run, 1.0) * busy)
         waits.append(least)
         flags.append(1.0 if least >= max(t.commit * added, t.commit_least) else 0.0)
-    level = matters(window, load)
-    if level is None or len(flags) < t.min_batches or not held(flags[-20:], 1.0, 1.0, int(t.hold)):
+    if len(flags) < t.min_batches or not held(flags, 1.0, 1.0, int(t.hold)):
         return None
     lost = median(waits[-int(t.recent) :]) or 0.0
     rocksdb = _rocksdb(window)
