@@ -45,11 +45,19 @@ def bokehjs() -> bytes:
     return gzip.compress(script.read_bytes(), mtime=0)
 
 
+def _built(name: str) -> Path:
+    """Return the path of a built file; a source tree that was never built says so."""
+    path = BUILT / name
+    if not path.exists():
+        raise ImportError(f"The dashboard's {name} is not built. Run `npm ci && npm run build` in labextension/.")
+    return path
+
+
 class Dashboard(anywidget.AnyWidget):
     """A live view of the streaming queries of a watch. Made by ``watch.dashboard()``."""
 
-    _esm = BUILT / "widget.js"
-    _css = BUILT / "widget.css"
+    _esm = _built("widget.js")
+    _css = _built("widget.css")
 
     key = traitlets.Unicode(help="Name of this dashboard on a page.").tag(sync=True)
     snapshot = traitlets.Dict(help="The picture at the time that a page attached.").tag(sync=True)

@@ -220,3 +220,14 @@ def test_notebook_7(notebook: Callable[..., Notebook]) -> None:
     last = int(made.data()["lastBatch"])
     made.wait(f"d.lastBatch > {last + 4}")
     assert made.errors == []
+
+
+def test_a_theme_can_be_asked_for(notebook: Callable[..., Notebook]) -> None:
+    """A theme that is asked for is taken at once, whatever the theme of JupyterLab."""
+    made = notebook(f"{IMPORT}\nboard = FakeWatch(pace=0).dashboard()\nboard", "board.theme = 'dark'")
+    made.run(0)
+    made.wait("d.painted > 0 && d.theme === 'light'", 30)
+    made.ran(1)
+    made.wait("d.theme === 'dark'")
+    surface = made.page.locator(ROOTS).evaluate("root => getComputedStyle(root).backgroundColor")
+    assert surface == "rgb(19, 21, 24)"

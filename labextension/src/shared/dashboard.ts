@@ -50,6 +50,8 @@ export class Dashboard {
   private readonly labels = new Map<string, string>();
   private readonly observer: IntersectionObserver;
   private readonly stops: (() => void)[] = [];
+  private mounted = false;
+  private unfollow: () => void = () => undefined;
   private dirty: Change = { lines: true, charts: true, data: true, session: true };
   private frame = 0;
   private onScreen = false;
@@ -93,16 +95,24 @@ export class Dashboard {
 
   /** Puts the view into its place; call it again after it was moved. */
   mount(place: HTMLElement): void {
+    this.mounted = true;
     place.append(this.element);
-    const stop = followTheme(this.element, this.options.theme, () => this.charts.repaint());
-    this.stops.push(stop);
+    this.followTheme();
     this.queue({ lines: true, charts: true, data: true, session: true });
+  }
+
+  /** Reads anew which theme is wished, and follows it. */
+  followTheme(): void {
+    this.unfollow();
+    this.unfollow = followTheme(this.element, this.options.theme, () => this.charts.repaint());
   }
 
   /** Takes the view off the page; it can be mounted again. */
   unmount(): void {
+    this.mounted = false;
     this.element.remove();
     this.onScreen = false;
+    this.unfollow();
     this.options.link?.leave(this.id);
   }
 
@@ -141,6 +151,7 @@ export class Dashboard {
   }
 
   private look(): void {
+    if (!this.mounted) return;
     const visible = this.isVisible();
     this.options.link?.visible(this.id, visible);
     if (visible) this.queue({ lines: false, charts: false, data: false, session: false });

@@ -143,7 +143,7 @@ class HintView {
       if (typeof one.value === "number") item.title = exact(one.value);
       return item;
     });
-    const batches = [...new Set(evidence.flatMap((one) => one.batches))].slice(-5);
+    const batches = [...new Set(evidence.flatMap((one) => one.batches))].sort((a, b) => a - b).slice(-5);
     if (batches.length) items.push(this.batchLinks(batches));
     this.evidence.replaceChildren(...items);
     setShown(this.evidence, items.length > 0);

@@ -33,7 +33,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   if (!shared) return () => undefined;
   const view = shared.spare.pop() ?? build(model, shared);
   view.mount(el);
+  const themed = () => view.followTheme();
+  model.on("change:theme", themed);
   return () => {
+    model.off("change:theme", themed);
     view.unmount();
     shared.spare.push(view);
   };
