@@ -208,7 +208,9 @@ export class Charts {
     // The wheel scrolls the page; with Ctrl or Cmd it zooms. Bokeh listens deeper, so it is kept from hearing.
     panel.place.addEventListener(
       "wheel",
-      (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); },
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+      },
       { capture: true, passive: true },
     );
   }
@@ -240,7 +242,9 @@ export class Charts {
   /** The time axis stands once at the bottom of each column; Python shows it on the last chart alone. */
   private placeAxes(): void {
     const boxes = this.panels.map(({ element }) => element.getBoundingClientRect());
-    const isAbove = (one: DOMRect, other: DOMRect) => other.top > one.top && other.left < one.right && other.right > one.left;
+    const isAbove = (one: DOMRect, other: DOMRect) => {
+      return other.top > one.top && other.left < one.right && other.right > one.left;
+    };
     this.panels.forEach((panel, at) => {
       const box = boxes[at];
       const shown = !box || !boxes.some((other) => isAbove(box, other));

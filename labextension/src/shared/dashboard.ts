@@ -239,7 +239,8 @@ export class Dashboard {
       this.mark();
     } catch (error) {
       this.element.dataset.problem = String(error);
-      setText(this.barBatch, `The charts cannot be drawn here: ${error instanceof Error ? error.message : String(error)}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      setText(this.barBatch, `The charts cannot be drawn here: ${reason}`);
     }
   }
 
@@ -252,7 +253,8 @@ export class Dashboard {
     const at = batches.timestamp?.[row];
     const when = typeof at === "number" ? ` · ${clock(at)}` : "";
     const kind = batches.kind?.[row] === "no-data" ? " · no data" : "";
-    const text = id === null || id === undefined ? "" : `${pointed ? "Batch" : "Last batch"} ${String(id)}${when}${kind}`;
+    const which = pointed ? "Batch" : "Last batch";
+    const text = id === null || id === undefined ? "" : `${which} ${String(id)}${when}${kind}`;
     if (!this.element.dataset.problem) setText(this.barBatch, text);
     this.live.classList.toggle("sw-away", this.charts.following && this.pinned === null);
     const times = new Set(this.options.store.charts?.timeColumns.batches ?? []);

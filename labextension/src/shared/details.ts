@@ -29,7 +29,9 @@ export class Numbers {
     const id = batches.batchId?.[row];
     setShown(this.element, row >= 0);
     setText(this.title, id === null || id === undefined ? "All numbers" : `All numbers of batch ${String(id)}`);
-    this.paint = () => { if (this.element.open) this.fill(batches, row, times); };
+    this.paint = () => {
+      if (this.element.open) this.fill(batches, row, times);
+    };
     this.paint();
   }
 

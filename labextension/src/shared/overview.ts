@@ -150,7 +150,9 @@ class Row {
     for (const part of [...Object.values(this.cells), this.note, this.running]) {
       this.element.append(withRole("gridcell", part));
     }
-    this.element.addEventListener("click", (event) => { if (!(event.target instanceof Element && event.target.closest("button"))) actions.select(id); });
+    this.element.addEventListener("click", (event) => {
+      if (!(event.target instanceof Element && event.target.closest("button"))) actions.select(id);
+    });
   }
 
   update(line: Line, selected: boolean, alone: boolean): void {
@@ -245,7 +247,9 @@ function cell(className: string, label: string, ...values: HTMLElement[]): HTMLE
 
 /** Puts rows into a box in order, moving none that stands right. */
 function place(box: HTMLElement, rows: readonly Row[]): void {
-  rows.forEach((row, at) => { if (box.children[at] !== row.element) box.insertBefore(row.element, box.children[at] ?? null); });
+  rows.forEach((row, at) => {
+    if (box.children[at] !== row.element) box.insertBefore(row.element, box.children[at] ?? null);
+  });
 }
 
 const SHAPES: Record<string, [string, Record<string, string | number>][]> = {
@@ -283,7 +287,10 @@ export function levelShape(level: Level): SVGElement {
 export function sparkline(values: readonly (number | null)[]): SVGElement[] {
   const top = Math.max(...values.map((value) => value ?? 0));
   if (values.length < 2 || !(top > 0)) return [];
-  const points = values.map((value, at) => value === null ? null : ([1 + (56 * at) / (values.length - 1), 14.5 - (13 * Math.max(value, 0)) / top] as const));
+  const points = values.map((value, at) => {
+    if (value === null) return null;
+    return [1 + (56 * at) / (values.length - 1), 14.5 - (13 * Math.max(value, 0)) / top] as const;
+  });
   const path = points.map((point, at) => {
     return point ? `${points[at - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : "";
   });
