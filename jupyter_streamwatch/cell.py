@@ -70,16 +70,18 @@ class Started:
         self._whole.shown(visible)
 
 
-def run_and_show(shell: Any, cell: str) -> None:
+def run_and_show(shell: Any, cell: str) -> bool:
     """Run ``cell`` in ``shell`` with a live dashboard of the queries that it starts.
 
     The dashboard stays live until those queries have ended, also when the cell returns right after
     ``.start()``; then the last state takes its place. Without a Spark session before the cell the
     dashboard appears when the cell has ended.
 
+    Returns:
+        Whether there was a session to watch, before the cell or after it.
+
     Raises:
         BaseException: what the cell raised, to be shown once, with the cell's own traceback.
-        RuntimeError: when there is no session to watch, not even after the cell.
     """
     __tracebackhide__ = True
     shown = _show(leave_out_present=True)
@@ -90,8 +92,7 @@ def run_and_show(shell: Any, cell: str) -> None:
         threading.Thread(target=_finish, args=shown, name="streamwatch-cell", daemon=True).start()
     if failure is not None:
         raise failure
-    if shown is None:
-        watch()  # says what is missing
+    return shown is not None
 
 
 def _show(*, leave_out_present: bool) -> tuple[Started, Dashboard] | None:

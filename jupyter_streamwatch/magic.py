@@ -13,7 +13,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from jupyter_streamwatch.settings import StreamWatch
-from jupyter_streamwatch.watcher import Watch, watch
+from jupyter_streamwatch.watcher import NO_SESSION, Watch, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +51,11 @@ class StreamWatchMagics(Magics):
 
         Settings: ``%config StreamWatch``.
         """
+        __tracebackhide__ = True  # a cell's own error is shown without our frames
         words = self._words(line)
+        if cell is not None:
+            return self._cell(words, cell)  # what the cell raises is the user's own
         try:
-            if cell is not None:
-                return self._cell(words, cell)
             if words and words[0] in COMMANDS:
                 command: Callable[[list[str]], Any] = getattr(self, f"_{words[0]}")
                 return command(words[1:])
@@ -77,9 +78,10 @@ class StreamWatchMagics(Magics):
 
     def _diagnose(self, words: list[str]) -> None:
         name = _at_most_one(words, "%streamwatch diagnose [QUERY]")
-        found = _current().diagnose(name)
-        diagnoses = found.values() if isinstance(found, dict) else [found]
-        print("\n\n".join(str(diagnosis) for diagnosis in diagnoses) or "No streaming query yet.")  # noqa: T201
+        queries = _current().queries
+        chosen = list(queries.values()) if name is None else [queries[name]]
+        texts = [f"{history.name or history.id}\n{_current().diagnose(history.id)}" for history in chosen]
+        print("\n\n".join(texts) or "No streaming query yet.")  # noqa: T201
 
     def _report(self, words: list[str]) -> Any:
         if not words:
@@ -111,15 +113,27 @@ class StreamWatchMagics(Magics):
 
     def _cell(self, words: list[str], cell: str) -> None:
         """Run ``cell``; show what it starts until that has ended, then leave the static picture."""
+        __tracebackhide__ = True
         if words:
             raise UsageError("%%streamwatch takes no argument: it shows the queries that the cell starts")
+        if _awaits(self.shell, cell):
+            raise UsageError("%%streamwatch cannot run a cell with await in it: put %streamwatch in a cell before it")
         from jupyter_streamwatch.cell import run_and_show
 
-        run_and_show(self.shell, cell)
+        if not run_and_show(self.shell, cell):
+            raise UsageError(NO_SESSION)
 
 
 def _current() -> Watch:
     return Watch.current() or watch()
+
+
+def _awaits(shell: Any, cell: str) -> bool:
+    """Whether a cell awaits at its top level: the event loop runs already, so a cell in a cell cannot wait for it."""
+    try:
+        return bool(shell.should_run_async(cell, transformed_cell=shell.transform_cell(cell)))
+    except Exception:
+        return False  # no Python: running it shows why
 
 
 def _at_most_one(words: list[str], usage: str) -> str | None:
