@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.attachment import Attachment, Session
@@ -44,6 +45,8 @@ NO_SESSION = (
     "or name it: sw.watch(spark)."
 )
 
+NO_PYSPARK = "There is no Spark here to watch: pyspark is not installed. pip install 'jupyter-streamwatch[spark]'"
+
 
 def watch(
     spark: Any = None,
@@ -63,13 +66,13 @@ def watch(
             ``"once"`` or ``"continuous"``. What you state beats what Spark says.
 
     Raises:
-        RuntimeError: when there is no session to watch.
+        RuntimeError: when there is no session to watch, or no pyspark.
         ValueError: when ``trigger`` is not understood.
     """
     stated = None if trigger is None else Trigger.parse(trigger)
     session = active_session() if spark is None else spark
     if session is None:
-        raise RuntimeError(NO_SESSION)
+        raise RuntimeError(NO_SESSION if find_spec("pyspark") else NO_PYSPARK)
     with _watches_lock:
         found = _watch_of(session)
         found._state(stated)
