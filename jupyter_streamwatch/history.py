@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,10 +162,11 @@ class History:
             columns = (batches.numbers(name).tolist() for name in ("timestamp", "batchDuration", "batchId"))
             for place, start, duration, batch in zip(batches.runIndex.tolist(), *columns, strict=True):
                 log = self._runs[place]
-                log.began = start if log.began is None else log.began
-                log.guess.add(start, duration)
-                if batch != batch:  # noqa: PLR0124 - NaN: without an id it is known by its start
-                    log.take(None, start)
+                began = None if isnan(start) else start
+                log.began = began if log.began is None else log.began
+                log.guess.add(began, duration)
+                if isnan(batch):
+                    log.restored(began)
             self._changed()
 
     def idle(self, runId: str, at: float | None) -> bool:

@@ -40,6 +40,16 @@ class Record(Mapping[str, Any]):
         """The same as plain dicts and lists, ready for JSON."""
         return {name: _plain(getattr(self, name)) for name in self.names}
 
+    @property
+    def json(self) -> str:
+        """The record as JSON on one line."""
+        return json.dumps(self.to_dict())
+
+    @property
+    def prettyJson(self) -> str:
+        """The record as indented JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateOperatorProgress(Record):
@@ -162,16 +172,6 @@ class Progress(Record):
     def start_ms(self) -> float | None:
         """Start of the batch in milliseconds since the epoch."""
         return epoch_ms(self.timestamp)
-
-    @property
-    def json(self) -> str:
-        """The record as JSON on one line."""
-        return json.dumps(self.to_dict())
-
-    @property
-    def prettyJson(self) -> str:
-        """The record as indented JSON."""
-        return json.dumps(self.to_dict(), indent=2)
 
 
 for _record in (StateOperatorProgress, SourceProgress, SinkProgress, Progress):
@@ -317,7 +317,7 @@ def _observed(x: Any) -> dict[str, Any]:
     for key, value in v.items(x):
         row = _of_object(value) if not isinstance(value, (Mapping, list, str, int, float, type(None))) else value
         if isinstance(row, Mapping) and isinstance(row.get("schema"), Mapping):  # a Row of Spark Connect as JSON
-            columns = [column.get("name") for column in v.mappings(row["schema"].get("fields"))]
+            columns = [v.text(column.get("name")) for column in v.mappings(row["schema"].get("fields"))]
             values = row.get("values")
             row = dict(zip(columns, values, strict=False)) if isinstance(values, (list, tuple)) else None
         found[key] = v.plain(row)

@@ -122,6 +122,7 @@ class Recording:
                 reader.take(event)
             except Exception as error:  # noqa: PERF203 - a file from anywhere: each line stands for itself
                 missed.append(Skipped(f"This line could not be read: {error}", str(event)[:200], number))
+        missed = [*reader.skipped, *missed]
         return cls(reader.histories.values(), reader.progress, missed, reader.environment, reader.taken)
 
     @classmethod
@@ -199,6 +200,7 @@ class _Reader:
     def __init__(self) -> None:
         self.histories: dict[str, History] = {}
         self.progress: list[Progress] = []
+        self.skipped: list[Skipped] = []
         self.environment: dict[str, str] = {}
         self.taken: float | None = None
 
@@ -209,6 +211,9 @@ class _Reader:
         kind = event.get("event")
         if kind == "progress":
             self._progress(event)
+        elif kind == "skipped":
+            reason, text, line = (event.get(name) for name in ("reason", "text", "line"))
+            self.skipped.append(Skipped(v.text(reason) or "", v.text(text) or "", v.count(line)))
         elif kind == "history":
             history = saving.restore(event)
             self.histories[history.id] = history

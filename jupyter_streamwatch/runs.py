@@ -63,6 +63,7 @@ class RunLog:
         self.first: int | None = run.firstBatch
         self.last: int | None = run.lastBatch
         self._starts: dict[float, None] = {}  # batches without an id (Spark 2.1), known by their start
+        self._blank = 0  # restored batches without either, whose records are still to come
 
     def as_seen(self) -> Run:
         """The run with the batches seen so far."""
@@ -90,6 +91,13 @@ class RunLog:
             return self._fill(batch)
         return True
 
+    def restored(self, start: float | None) -> None:
+        """Note a batch without an id that is a row already and whose record may follow."""
+        if start is None:
+            self._blank += 1
+        else:
+            self._take_start(start)
+
     def _fill(self, batch: int) -> bool:
         at = bisect_right(self.gaps, (batch,)) - 1
         if at < 0 or not self.gaps[at][0] < batch < self.gaps[at][1]:
@@ -100,7 +108,9 @@ class RunLog:
 
     def _take_start(self, start: float | None) -> bool:
         if start is None:
-            return True
+            fresh = not self._blank
+            self._blank -= not fresh
+            return fresh
         if start in self._starts:
             return False
         self._starts[start] = None

@@ -142,6 +142,8 @@ def test_what_pyspark_hands_out_is_read():
         "event": {"id": "a", "batchId": 5},
         "connect": {"c1": 1, "c2": 3.0},
     }
+    odd = {"e": {"schema": {"fields": [{"name": ["c1"]}, {"name": "c2"}]}, "values": [1, 2]}}
+    assert parse({"batchId": 1, "observedMetrics": odd}).observedMetrics == {"e": {"c2": 2}}
 
 
 @pytest.mark.parametrize("x", ["", "{", "[]", "3", b"\xff", None, 5, object(), {}, {"timestamp": 1}, [], "[" * 100_000])
