@@ -5,6 +5,7 @@ from __future__ import annotations
 from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register themselves
     checkpointing,
     delivery,
+    ends,
     event_time,
     failures,
     limits,

@@ -33,6 +33,7 @@ ADD_BATCH = (
     "too-many-partitions",
     "state-commit-slow",
     "slow-user-code",
+    "source-read-slow",
     "slow-sink",
 )
 """The rules that explain the time inside addBatch, in this order: an earlier one makes a later one look true."""

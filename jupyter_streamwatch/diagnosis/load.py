@@ -100,7 +100,8 @@ def _band(window: Window) -> Band | None:
         return None
     shares = [time / interval for time in times[-60:]]
     busy = _busy(window)
-    if held(shares, t.behind, t.behind - t.clear, int(t.hold)) and (busy is None or busy >= t.busy):
+    behind = min(t.busy, t.behind - t.clear)  # a bound below the interval leaves time between the batches
+    if held(shares, t.behind, t.behind - t.clear, int(t.hold)) and (busy is None or busy >= behind):
         return "over"
     if held(shares, t.capacity, t.capacity - t.clear, int(t.hold)) and (busy is None or busy >= t.capacity - t.clear):
         return "near"

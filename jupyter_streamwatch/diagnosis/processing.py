@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
 
 TUNING = "https://spark.apache.org/docs/latest/tuning.html"
-_GENERATED = ("RateStream", "RateSource", "RatePerMicroBatch", "MemoryStream")  # sources that cost nothing to read
-_NO_WRITING = ("Console", "Memory", "Noop")
 
 
 @rule("batch-stuck", "The running batch takes far longer than usual and no task finishes.")
@@ -193,7 +191,7 @@ def slow_user_code(window: Window, load: Load) -> Hint | None:
         return None
     extreme = _extreme(window) if window.foreach else None
     level = "warning" if extreme else matters(window, load)
-    if level is None or not (extreme or _dominates(window)):
+    if level is None or not (extreme or dominates(window)):
         return None
     added = extreme[0] if extreme else window.usual("durationMs.addBatch") or 0.0
     rows = extreme[1] if extreme else load.rows
@@ -228,38 +226,6 @@ def slow_user_code(window: Window, load: Load) -> Hint | None:
     )
 
 
-@rule("slow-sink", "Writing to the sink takes the time.")
-def slow_sink(window: Window, load: Load) -> Hint | None:
-    """Raise only where nothing else can take the time: no state, no Python, a source that costs nothing to read."""
-    facts, last = window.facts, window.last
-    if window.foreach or facts.pythonUdf is not False or facts.stateful != () or last is None:
-        return None
-    if not window.sink or any(word in window.sink for word in _NO_WRITING):
-        return None
-    if not all((one.description or "").startswith(_GENERATED) for one in last.sources):
-        return None
-    level = matters(window, load)
-    if level is None or not _dominates(window):
-        return None
-    added = window.usual("durationMs.addBatch") or 0.0
-    return Hint(
-        code="slow-sink",
-        severity=level,
-        title=f"Writing takes {duration(added)} of {duration(load.typical)} a batch",
-        evidence=gathered(
-            seen(window, "addBatch", "ms", "durationMs.addBatch"),
-            seen(window, "numInputRows", "rows"),
-            *batch_time(window, load),
-        ),
-        cause="The query only reads and writes, its source costs nothing to read, so the time goes into the sink.",
-        fix="Look at the storage behind the sink. Fewer and larger files are faster than many small ones: write from"
-        " fewer partitions, with a longer trigger interval.",
-        effect=None,
-        link=API + "#output-sinks",
-        share=_share(window, added),
-    )
-
-
 @rule("slow-planning", "Planning the query takes a large part of each batch.")
 def slow_planning(window: Window, load: Load) -> Hint | None:
     """Raise when queryPlanning is a large part of the batch for a while."""
@@ -291,7 +257,9 @@ def _held(window: Window, test: Callable[..., bool], *columns: str) -> bool:
     return len(flags) >= window.t.min_batches and held(flags, 1.0, 1.0, int(window.t.hold))
 
 
-def _dominates(window: Window) -> bool:
+def dominates(window: Window) -> bool:
+    """Say whether addBatch takes most of the batch for a while."""
+
     def most(added: float, total: float) -> bool:
         return added >= max(window.t.dominates * total, window.t.part_least)
 

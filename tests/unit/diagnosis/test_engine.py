@@ -32,6 +32,7 @@ DESIGNED = {
     "task-skew",
     "too-many-partitions",
     "slow-user-code",
+    "source-read-slow",
     "slow-sink",
     "slow-planning",
     "slow-source-discovery",

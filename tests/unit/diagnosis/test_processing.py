@@ -228,6 +228,22 @@ def test_slow_sink_only_where_nothing_else_can_take_the_time():
     assert "slow-sink" not in codes(judge(late(source=rate), tasks={**BUSY, **EVEN}))
 
 
+def test_slow_reading_only_where_nothing_else_can_take_the_time():
+    """A query without state and Python from a real source into a sink that costs nothing only reads."""
+    noop = "org.apache.spark.sql.execution.datasources.noop.NoopTable$@5e"
+    facts = Facts(pythonUdf=False, stateful=())
+    rate = "RateStreamV2[rowsPerSecond=10]"
+    assert codes(judge(late(source=FILES, sink=noop), facts=facts, tasks={**BUSY, **EVEN}))[0] == "source-read-slow"
+    for silent in (
+        judge(late(source=rate, sink=noop), facts=facts, tasks={**BUSY, **EVEN}),
+        judge(late(source=FILES), facts=facts, tasks={**BUSY, **EVEN}),
+        judge(records(source=FILES, sink=noop), facts=facts, tasks={**BUSY, **EVEN}),
+        judge(late(source=FILES, sink=noop), tasks={**BUSY, **EVEN}),
+        judge(late(source=FILES, sink=noop), facts=Facts(pythonUdf=True, stateful=()), tasks={**BUSY, **EVEN}),
+    ):
+        assert "source-read-slow" not in codes(silent)
+
+
 @pytest.mark.parametrize(("ms", "fires"), [(1200, True), (700, False), (200, False)])
 def test_slow_planning_is_a_large_part_for_a_while(ms, fires):
     """A third of the batch and half a second."""

@@ -1,0 +1,87 @@
+"""Rules about the ends of a batch: without task data reading and writing are told apart only by elimination."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.diagnosis.hint import Hint
+from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen
+from jupyter_streamwatch.diagnosis.processing import dominates
+from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.format import duration
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.window import Window
+
+_GENERATED = ("RateStream", "RateSource", "RatePerMicroBatch", "MemoryStream")  # sources that cost nothing to read
+_NO_WRITING = ("Console", "Memory", "Noop")
+
+
+@rule("source-read-slow", "Reading the source takes the time.", family="processing")
+def source_read_slow(window: Window, load: Load) -> Hint | None:
+    """Raise only where nothing else can take the time: no state, no Python, a sink that costs nothing to write."""
+    level = _level(window, load)
+    if level is None or not _writes_nothing(window) or _reads_nothing(window):
+        return None
+    added = window.usual("durationMs.addBatch") or 0.0
+    return Hint(
+        code="source-read-slow",
+        severity=level,
+        title=f"Reading takes {duration(added)} of {duration(load.typical)} a batch",
+        evidence=gathered(
+            seen(window, "addBatch", "ms", "durationMs.addBatch"),
+            seen(window, "numInputRows", "rows"),
+            *batch_time(window, load),
+        ),
+        cause="The query only reads, its sink costs nothing to write, so the time goes into fetching and decoding.",
+        fix="Read in more tasks (more Kafka partitions or minPartitions, smaller files), read less (columns, filters),"
+        " and prefer Parquet to JSON and CSV.",
+        effect=None,
+        link=API + "#input-sources",
+        share=min(added / load.typical, 1.0) if load.typical else None,
+    )
+
+
+@rule("slow-sink", "Writing to the sink takes the time.", family="processing")
+def slow_sink(window: Window, load: Load) -> Hint | None:
+    """Raise only where nothing else can take the time: no state, no Python, a source that costs nothing to read."""
+    level = _level(window, load)
+    if level is None or _writes_nothing(window) or not _reads_nothing(window):
+        return None
+    added = window.usual("durationMs.addBatch") or 0.0
+    return Hint(
+        code="slow-sink",
+        severity=level,
+        title=f"Writing takes {duration(added)} of {duration(load.typical)} a batch",
+        evidence=gathered(
+            seen(window, "addBatch", "ms", "durationMs.addBatch"),
+            seen(window, "numInputRows", "rows"),
+            *batch_time(window, load),
+        ),
+        cause="The query only reads and writes, its source costs nothing to read, so the time goes into the sink.",
+        fix="Look at the storage behind the sink. Fewer and larger files are faster than many small ones: write from"
+        " fewer partitions, with a longer trigger interval.",
+        effect=None,
+        link=API + "#output-sinks",
+        share=min(added / load.typical, 1.0) if load.typical else None,
+    )
+
+
+def _level(window: Window, load: Load) -> str | None:
+    """How bad a batch is that spends its time in addBatch with neither state nor code of the user; None else."""
+    facts = window.facts
+    if window.foreach or facts.pythonUdf is not False or facts.stateful != ():
+        return None
+    if not window.sink or window.last is None or not window.last.sources:
+        return None
+    return matters(window, load) if dominates(window) else None
+
+
+def _reads_nothing(window: Window) -> bool:
+    sources = window.last.sources if window.last else ()
+    return all((one.description or "").startswith(_GENERATED) for one in sources)
+
+
+def _writes_nothing(window: Window) -> bool:
+    return any(word in window.sink for word in _NO_WRITING)
