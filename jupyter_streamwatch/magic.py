@@ -12,6 +12,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
+from traitlets import TraitError
+
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.watcher import NO_SESSION, Watch, watch
 
@@ -144,8 +146,11 @@ def _at_most_one(words: list[str], usage: str) -> str | None:
 
 def load(shell: Any) -> None:
     """Register the magics and the settings with an IPython shell; called again it changes nothing."""
+    try:
+        settings = StreamWatch.instance(parent=shell)
+    except TraitError as error:
+        raise UsageError(f"{error} Change it where it is configured, and load the extension again.") from None
     shell.register_magics(StreamWatchMagics)
-    settings = StreamWatch.instance(parent=shell)
     if settings not in shell.configurables:
         shell.configurables.append(settings)
 

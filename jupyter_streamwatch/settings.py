@@ -42,5 +42,5 @@ class StreamWatch(SingletonConfigurable):
 
 def _within(name: str, value: float, low: float, high: float) -> float:
     if not low <= value <= high:
-        raise TraitError(f"StreamWatch.{name} must be between {low:g} and {high:g}, not {value:g}.")
+        raise TraitError(f"StreamWatch.{name} must be between {low:,.10g} and {high:,.10g}, not {value:,.10g}.")
     return value

@@ -85,6 +85,17 @@ def test_settings_come_from_the_configuration(shell):
     assert StreamWatch.instance().theme == "dark"
 
 
+def test_a_bad_value_in_the_configuration_is_one_sentence(shell):
+    """A setting that is wrong from the start is named when the extension is loaded."""
+    shell.run_line_magic("unload_ext", "jupyter_streamwatch")
+    shell.config.StreamWatch.batches_kept = 5
+    with pytest.raises(UsageError, match="StreamWatch.batches_kept must be between 100 and 1,000,000, not 5"):
+        shell.run_line_magic("load_ext", "jupyter_streamwatch")
+    shell.config.StreamWatch.batches_kept = 500
+    shell.run_line_magic("load_ext", "jupyter_streamwatch")
+    assert StreamWatch.instance().batches_kept == 500
+
+
 def test_unload_removes_the_magic_and_the_settings(shell):
     """After ``%unload_ext`` nothing of ours is left in the shell."""
     shell.run_line_magic("unload_ext", "jupyter_streamwatch")
