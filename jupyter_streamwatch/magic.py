@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
-
 from traitlets import TraitError
 
 from jupyter_streamwatch.settings import StreamWatch

@@ -89,7 +89,7 @@ def test_a_bad_value_in_the_configuration_is_one_sentence(shell):
     """A setting that is wrong from the start is named when the extension is loaded."""
     shell.run_line_magic("unload_ext", "jupyter_streamwatch")
     shell.config.StreamWatch.batches_kept = 5
-    with pytest.raises(UsageError, match="StreamWatch.batches_kept must be between 100 and 1,000,000, not 5"):
+    with pytest.raises(UsageError, match=r"StreamWatch\.batches_kept must be between 100 and 1,000,000, not 5"):
         shell.run_line_magic("load_ext", "jupyter_streamwatch")
     shell.config.StreamWatch.batches_kept = 500
     shell.run_line_magic("load_ext", "jupyter_streamwatch")
