@@ -77,6 +77,7 @@ browser: .venv/.ready $(STATIC)
 
 oldest: .venv-oldest/.ready $(STATIC)
 	$(OLDEST)/python -m pytest -q -m oldest tests/unit tests/spark
+	$(OLDEST)/python -m pytest -q -m oldest tests/connect
 
 wheel: .venv/.ready $(STATIC)
 	$(PYTEST) tests/wheel

@@ -5,6 +5,7 @@ A lost session is a state, not an error: its runs are written down as over, and 
 
 from __future__ import annotations
 
+import atexit
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.collector import Collector
     from jupyter_streamwatch.history import History
+
+READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
+# Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Attachment:
         self._changed = changed
         self._after_round = each_round
         self._handles: dict[str, Any] = {}  # runId -> query object or None, of active runs
+        self._reads: dict[str, int] = {}  # runId -> reads of its facts that are still to come
         self._foreign: set[str] = set()  # runs of other sessions, which send no events
         self._lost = False
         self._prober = Prober(pace=pace, each_round=self._look)
@@ -73,9 +78,12 @@ class Attachment:
         if self.bridge.problem:
             self._collector.note(self.bridge.problem)
         self._prober.start()
+        # A process that ends without stop() would leave a listener that the JVM, which ends later, cannot reach.
+        atexit.register(self.bridge.detach)
 
     def close(self) -> None:
         """Stop listening and asking."""
+        atexit.unregister(self.bridge.detach)
         self.bridge.detach()
         self._prober.close()
         self._handles.clear()
@@ -113,13 +121,24 @@ class Attachment:
         if kind == STARTED:
             if runId not in self._handles:
                 self._handles[runId] = self.bridge.query(id, runId)
-            query = self._handles[runId]
-            self._prober.soon(lambda: self._read_facts(id, runId, query))
+            self._reads[runId] = READS[self.bridge.mode]
+            self._learn_facts(id, runId)
         elif kind == TERMINATED:
             self._handles.pop(runId, None)
-        elif kind == PROGRESS and self.bridge.mode == "classic" and event["progress"].kind != "idle":
-            batchId = event["progress"].batchId
+            self._reads.pop(runId, None)
+        elif kind == PROGRESS and event["progress"].kind != "idle":
+            self._on_batch(id, runId, event["progress"].batchId)
+
+    def _on_batch(self, id: str, runId: str, batchId: int) -> None:
+        if self._reads.get(runId, 0) > 0:
+            self._reads[runId] -= 1
+            self._learn_facts(id, runId)
+        if self.bridge.mode == "classic":
             self._prober.after_batch(lambda: self._read_tasks(id, runId, batchId))
+
+    def _learn_facts(self, id: str, runId: str) -> None:
+        query = self._handles.get(runId)
+        self._prober.soon(lambda: self._read_facts(id, runId, query))
 
     def lose(self) -> None:
         """When the session is over: no event will say that its runs are, so they are ended here."""
@@ -175,6 +194,8 @@ class Attachment:
         if query is None or history is None:
             return
         facts = probe.facts(self.bridge.spark, query)
+        if self.bridge.mode == "connect" and facts.stateful is not None and facts.sink is not None:
+            self._reads.pop(runId, None)  # all that Connect tells is known
         if facts.trigger is not None:
             self._collector.note_trigger(runId, facts.trigger.kind)
         if history.runs[-1].runId == runId:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = "") -> T:
+def wait_until(condition: Callable[[], T], timeout: float = 60.0, what: str = "") -> T:
     """Return the first truthy value of ``condition``; fail with ``what`` after ``timeout`` seconds."""
     end = time.monotonic() + timeout
     pause = threading.Event()

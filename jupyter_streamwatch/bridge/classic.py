@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, Link, now, stops
 from jupyter_streamwatch.bridge.public import listener_of, read_public, recent_public
+from jupyter_streamwatch.probe import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
+PATIENCE = 2.0  # seconds for one answer, which takes milliseconds; a JVM that is paused gives none
 PIECE = 8_000  # characters: below py4j's 8,192-byte buffer
 PIECES_FOR = 200  # texts after a long one: a session whose queries have long ones takes all in pieces
 
@@ -176,16 +178,18 @@ class ClassicBridge:
         self._listener = self._proxy = None
         if proxy is not None:
             proxy.put = None
-        if listener is None or not self._alive():
+        if listener is None:
             return
-        try:
+
+        def remove() -> bool:
             if proxy is None:
                 self.spark.streams.removeListener(listener)
             else:
                 self._session.streams().removeListener(listener)
-        except Exception:
-            return  # the bus went with its session; the proxy is not given back, an event may be on its way
-        if proxy is not None:
+            return True
+
+        # Where that fails the bus went with its session, and the proxy is not given back: an event may be on its way.
+        if self.ask(remove, default=False) and proxy is not None:
             _pool.give(self._gateway, proxy, listener)
 
     def keep(self) -> None:
@@ -228,36 +232,42 @@ class ClassicBridge:
 
     def ended(self, runs: Mapping[str, Any]) -> set[str]:
         """See :class:`Bridge`."""
-        over = {runId for runId, query in runs.items() if query is not None and self.ask(_ended(query), default=False)}
-        unknown = {runId for runId, query in runs.items() if query is None}
+        known = {runId: query for runId, query in runs.items() if query is not None}
+        nobody: set[str] = set()
+        over = self.ask(lambda: {runId for runId, query in known.items() if not query.isActive}, nobody)
+        unknown = set(runs) - set(known)
         if unknown:  # over before its query object could be had
             active = self.ask(lambda: {str(query.runId) for query in self.spark.streams.active}, default=None)
-            over |= set() if active is None else unknown - active
+            over = over if active is None else over | (unknown - active)
         return over
 
     def recent(self, query: Any) -> list[str]:
         """See :class:`Bridge`."""
         java: Any = getattr(query, "_jsq", None)
-        found = self.ask(lambda: [self._json.of(progress) for progress in java.recentProgress()], default=None)
-        return found if found is not None else self.ask(lambda: recent_public(query), default=[])
+        json = JsonText(self._gateway)  # the other one is the collector's
+
+        def texts() -> list[str]:
+            try:
+                return [json.of(progress) for progress in java.recentProgress()]
+            except Exception:
+                return recent_public(query)
+
+        return self._ask(texts, [], seconds=5 * PATIENCE)
 
     def ask(self, call: Callable[[], T], default: D) -> T | D:
-        """See :class:`Bridge`. Calls to a JVM that has ended would print a traceback from py4j: they are not made."""
+        """See :class:`Bridge`."""
+        return self._ask(call, default, seconds=PATIENCE)
+
+    def _ask(self, call: Callable[[], T], default: D, *, seconds: float) -> T | D:
+        """Calls to a JVM that has ended would print a traceback from py4j: they are not made."""
         if not self._alive():
             return default
-        try:
-            return call()
-        except Exception:
-            return default
+        return bounded.ask(self.spark, call, default, seconds=seconds, line="bridge")
 
     def _alive(self) -> bool:
         process = getattr(self._gateway, "proc", None)
         ended = process is not None and process.poll() is not None
         return not ended and self._context._jsc is not None  # noqa: SLF001 - None once the context is stopped
-
-
-def _ended(query: Any) -> Callable[[], bool]:
-    return lambda: not query.isActive
 
 
 def _option(option: Any) -> str | None:

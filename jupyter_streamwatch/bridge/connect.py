@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, now, stops
+from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, now, starts, stops
 from jupyter_streamwatch.bridge.public import failure_of, listener_of, read_public, recent_public, text_of
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ class PollingBridge(ConnectBridge):
         super().__init__(spark)
         self._put: Callable[[Arrival], None] | None = None
         self._done = threading.Event()
+        self._one_taker = threading.Lock()
         self._known: dict[str, Any] = {}  # runId -> query
         self._last: dict[str, tuple[Any, Any]] = {}  # runId -> (batchId, timestamp) of the last progress
 
@@ -174,15 +175,17 @@ class PollingBridge(ConnectBridge):
         self._done = threading.Event()
         self._note_stops()
         self.problem = (
-            "Spark Connect before 4.0 sends no events to the client: the last progress is asked for twice a second. "
-            "A query that starts and ends between two looks is not seen."
+            "Spark Connect before 4.0 sends no events to the client: the last progress is asked for twice a second."
         )
+        if not starts.listen(_writer(), self._started):
+            self.problem += " A query that starts and ends between two looks is not seen."
         threading.Thread(target=self._poll, args=(self._done,), name="streamwatch-poll", daemon=True).start()
 
     def detach(self) -> None:
         """See :class:`Bridge`."""
         self._put = None
         self._unnote_stops()
+        starts.forget(_writer(), self._started)
         self._done.set()
 
     def keep(self) -> None:
@@ -192,20 +195,35 @@ class PollingBridge(ConnectBridge):
         """See :class:`Bridge`. Polled payloads are plain already."""
         return {"event": arrival.kind, "at": arrival.at, **arrival.payload}
 
+    def query(self, id: str, runId: str) -> Any | None:
+        """See :class:`Bridge`."""
+        return self._known.get(runId) or super().query(id, runId)
+
     def _poll(self, done: threading.Event) -> None:
         while not done.wait(POLL):
             self.ask(self.look, None)
 
     def look(self) -> None:
         """One look at all queries: starts, progress and ends since the look before."""
+        before = set(self._known)  # one that is started during this look is none that ended
         active = {str(query.runId): query for query in self.spark.streams.active}
         for runId, query in active.items():
-            if runId not in self._known:
-                self._known[runId] = query
-                self._hand_over(STARTED, {"id": str(query.id), "runId": runId, "name": query.name})
+            self._take(runId, query)
             self._progress_of(runId, query, ended=False)
-        for runId in set(self._known) - set(active):
+        for runId in before - set(active):
             self._ended(runId, self._known.pop(runId))
+
+    def _started(self, query: Any) -> None:
+        """Take a query in the moment that this process starts it."""
+        if query._session is self.spark:  # noqa: SLF001 - there is no public way
+            self._take(str(query.runId), query)
+
+    def _take(self, runId: str, query: Any) -> None:
+        with self._one_taker:
+            if runId in self._known:
+                return
+            self._known[runId] = query
+        self._hand_over(STARTED, {"id": str(query.id), "runId": runId, "name": query.name})
 
     def _ended(self, runId: str, query: Any) -> None:
         end = {"id": str(query.id), "runId": runId, "exception": None, "errorClass": None}
@@ -237,6 +255,13 @@ class PollingBridge(ConnectBridge):
         put = self._put
         if put is not None:
             put(Arrival(kind, payload, now()))
+
+
+def _writer() -> type:
+    from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
+
+    found: type = DataStreamWriter
+    return found
 
 
 def connect_bridge(spark: Any) -> ConnectBridge:

@@ -1,7 +1,8 @@
 """Questions to Spark that cannot hang who asks them.
 
 A JVM that is stopped in a debugger or swaps, and a Connect server that is gone, answer late or never. Each JVM and
-each server has one thread that asks it; who waits gives up in time, and while a question hangs the next are not asked.
+each server has one thread a line that asks it; who waits gives up in time, and while a question hangs the next ones of
+its line are not asked.
 """
 
 from __future__ import annotations
@@ -19,26 +20,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 _log = logging.getLogger(__name__)
-_workers: weakref.WeakKeyDictionary[Any, _Worker] = weakref.WeakKeyDictionary()
+_workers: weakref.WeakKeyDictionary[Any, dict[str, _Worker]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def ask(thing: Any, question: Callable[[], T], default: T, *, seconds: float) -> T:
+class _NotOurs(logging.Filter):
+    """Leaves out what py4j writes about calls from our threads.
+
+    A call that is under way when the JVM dies makes py4j write a traceback to the root logger, which lands in the
+    notebook. Of ours it says nothing that ``Watch.session`` does not say; those of the user's own calls stay.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        ours = (record.threadName or "").startswith("streamwatch-")
+        return not (ours and "py4j" in record.pathname)
+
+
+_not_ours = _NotOurs()
+
+
+def ask(thing: Any, question: Callable[[], T], default: D, *, seconds: float, line: str = "probe") -> T | D:
     """Return the answer of ``question()``, or ``default`` when it raises or takes longer than ``seconds``.
 
     Args:
-        thing: the session or the query that is asked; questions to one JVM or one server are put one after the other.
+        thing: the session or the query that is asked.
         question: asks Spark; runs on a thread of ours.
         default: what is returned instead of an answer.
         seconds: how long to wait.
+        line: questions of one line to one JVM or one server are put one after the other.
     """
     try:
         other = _asked(thing)
         if _ended(other):
             return default
-        return _worker(other).ask(question, seconds)
+        return _worker(other, line).ask(question, seconds)
     except Exception as error:
         _log.debug("no answer from Spark", exc_info=error)
         return default
@@ -65,11 +83,12 @@ def _ended(other: Any) -> bool:
     return process.poll() is not None
 
 
-def _worker(other: Any) -> _Worker:
+def _worker(other: Any, line: str) -> _Worker:
     with _lock:
-        worker = _workers.get(other)
+        lines = _workers.setdefault(other, {})
+        worker = lines.get(line)
         if worker is None:
-            worker = _workers[other] = _Worker()
+            worker = lines[line] = _Worker()
             weakref.finalize(other, worker.close)
         return worker
 
@@ -80,6 +99,8 @@ class _Worker:
     def __init__(self) -> None:
         self._questions: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._hanging_since: float | None = None
+        for name in ("", "py4j.java_gateway", "py4j.clientserver"):
+            logging.getLogger(name).addFilter(_not_ours)  # the same one again changes nothing
         threading.Thread(target=self._run, name="streamwatch-asks-spark", daemon=True).start()
 
     def ask(self, question: Callable[[], T], seconds: float) -> T:

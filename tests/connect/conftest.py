@@ -12,6 +12,7 @@ import jupyter_streamwatch as sw
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ["SPARK_TESTING"] = "true"  # PySpark gives the server a free port then, not 15002
 
 

@@ -13,6 +13,8 @@ import jupyter_streamwatch as sw
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# A JVM that starts quickly and leaves the other core alone; what it compiles is thrown away after a minute.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 

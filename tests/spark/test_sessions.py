@@ -28,7 +28,7 @@ def test_a_stopped_session_and_the_next_one(spark, tmp_path, recwarn):
     assert watch.session.state == "stopped"
     assert "sw.watch()" in watch.session.text
     history = watch.queries["over two"]
-    wait_until(lambda: history.runs[0].state == "ended", 10)
+    wait_until(lambda: history.runs[0].state == "ended")
     assert watch.diagnose("over two").verdict == "stopped"
     with pytest.raises(RuntimeError, match="No active Spark session"):
         sw.watch()
@@ -70,14 +70,17 @@ def run_apart(code: str) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=300,
         check=False,
     )
 
 
 @pytest.mark.oldest
-def test_a_killed_jvm_is_a_state(tmp_path):
-    """The JVM dies: the session is gone, its runs are over, reads work, nothing of ours prints a traceback."""
+def test_a_paused_and_then_killed_jvm_is_a_state():
+    """Paused: every read returns with what is known. Dead: the session is gone, its runs are over, reads work.
+
+    Nothing of ours prints a traceback.
+    """
     done = run_apart("""
         import os, signal
         spark = make_session()
@@ -85,10 +88,24 @@ def test_a_killed_jvm_is_a_state(tmp_path):
         query = start(rate(spark), name="doomed", trigger={"processingTime": "200 milliseconds"})
         wait_until(lambda: watch.queries["doomed"].last)
         process = spark._sc._gateway.proc
+
+        os.kill(process.pid, signal.SIGSTOP)
+        watch._attachment.hurry()  # somebody is asking when the JVM stops to answer
+        assert watch.queries["doomed"].runs[0].state == "active"
+        assert watch.diagnose("doomed").verdict != "stopped"
+        assert watch.recording().queries["doomed"].batches.rows
+        assert watch.session.state == "live"
+        os.kill(process.pid, signal.SIGCONT)
+        history = watch.queries["doomed"]
+        last = history.last.batchId
+        wait_until(lambda: history.last.batchId > last + 1)
+        assert list(history.batches["batchId"]) == list(range(history.batches.rows))
+
+        watch._attachment.hurry()
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert watch.session.state == "gone", watch.session
-        wait_until(lambda: watch.queries["doomed"].runs[0].state == "ended", 10)
+        wait_until(lambda: watch.queries["doomed"].runs[0].state == "ended")
         assert watch.diagnose("doomed").verdict == "stopped"
         try:
             sw.watch()
@@ -120,15 +137,17 @@ def test_without_spark_there_is_one_sentence():
 
 
 @pytest.mark.oldest
-def test_a_process_with_a_watch_ends(tmp_path):
-    """A script that neither stops its watch nor its session still ends, quietly."""
+def test_a_process_with_a_watch_ends():
+    """A script that neither stops its watch nor its session still ends, and leaves no listener that fails."""
     done = run_apart("""
         spark = make_session()
+        spark.sparkContext.setLogLevel("ERROR")
         watch = sw.watch(spark)
-        query = start(rate(spark), name="left", trigger={"processingTime": "200 milliseconds"})
-        wait_until(lambda: watch.queries["left"].last)
+        queries = [start(rate(spark, 1000), name=name) for name in ("a", "b", "c")]
+        wait_until(lambda: all(watch.queries[query].last for query in queries))
         print("DONE")
     """)
     assert done.returncode == 0
     assert "DONE" in done.stdout
     assert "Traceback" not in done.stderr, done.stderr
+    assert "ListenerBus" not in done.stderr, done.stderr

@@ -73,7 +73,7 @@ def test_queries_that_run_already_appear_at_once(spark):
             200,
             "asked",
         )
-        wait_until(lambda: history.status is not None, 10)
+        wait_until(lambda: history.status is not None)
         query.stop()
         assert watch.queries[query].runs[0].state == "ended"
 
@@ -267,6 +267,25 @@ def test_continuous_mode_reports_no_progress(spark, watch):
     assert any(hint.code == "no-progress-mode" for hint in diagnosis.hints)
     query.stop()
     assert watch.queries[query].runs[0].state == "ended"
+
+
+@pytest.mark.oldest
+def test_facts_are_read_again_after_the_first_batch(spark, tmp_path):
+    """The checkpoint pins the partitions, which Spark tells once a batch is planned: the facts have them then."""
+    add_file(tmp_path / "in", "1.json", [{"n": 1}])
+    counts = files(spark, tmp_path / "in").groupBy("n").count()
+    start(counts, mode="update", checkpoint=tmp_path / "cp", trigger={"availableNow": True}).awaitTermination()
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        with sw.watch(spark) as watch:
+            add_file(tmp_path / "in", "2.json", [{"n": 2}])
+            query = start(counts, mode="update", checkpoint=tmp_path / "cp", trigger={"availableNow": True})
+            query.awaitTermination()
+            history = watch.queries[query]
+            wait_until(lambda: history.facts.shufflePartitions == 2)
+            assert history.facts.sources == (f"files {tmp_path}/in",)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 
 def test_a_stated_trigger_beats_what_spark_says(spark):
