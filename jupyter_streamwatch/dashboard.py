@@ -21,16 +21,16 @@ import traitlets
 from jupyter_streamwatch.delivery import Delivery
 from jupyter_streamwatch.leases import ATTACHING, Leases, cell
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.stills import Stills
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jupyter_streamwatch.delivery import Watched
     from jupyter_streamwatch.report.static import Static
-    from jupyter_streamwatch.watcher import Watch
 
 TICK = 1.0  # seconds between two looks while somebody watches and nothing happens: "1.1 s so far" goes on
 ALIVE = 10.0  # seconds of silence after which a page is told that the kernel is still there
-EMPTY = {"text/html": "", "text/plain": ""}
 BUILT = Path(__file__).parent / "static"
 
 _log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class Dashboard(anywidget.AnyWidget):
     bokeh_version = traitlets.Unicode(help="Its version.").tag(sync=True)
     theme = traitlets.Enum(("auto", "light", "dark"), "auto", help="Colours of this dashboard.").tag(sync=True)
 
-    def __init__(self, watch: Watch, query: Any = None) -> None:
+    def __init__(self, watch: Watched, query: Any = None) -> None:
         """Show the queries of ``watch``.
 
         Args:
@@ -80,14 +80,13 @@ class Dashboard(anywidget.AnyWidget):
         self._wake = threading.Event()
         self._closed = threading.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
-        chosen = None if query is None else watch.queries[query].id
         self._watch = watch
-        self._delivery = Delivery(watch, chosen)
         self._leases = Leases(cell())
         self._sending = threading.Lock()
         self._sent_at = 0.0
         self._shown = False
-        self._outputs: list[tuple[str, str]] = []  # display ids of the text and of the picture, one pair a shown output
+        self._stills = Stills(watch, self._leases.held)
+        self._delivery = Delivery(watch, None if query is None else watch.queries[query].id)
         self._left: Static | None = None
         super().__init__(
             key=uuid.uuid4().hex,
@@ -121,8 +120,7 @@ class Dashboard(anywidget.AnyWidget):
         if self._left is not None:
             return
         self._left = left
-        for text, picture in self._outputs:
-            _swap(left, text, picture)
+        self._stills.freeze(left)
         self._end()
         with self._sending:
             self._flush()
@@ -134,6 +132,7 @@ class Dashboard(anywidget.AnyWidget):
 
     def _end(self) -> None:
         self._closed.set()
+        self._stills.close()
         self._wake.set()
         self._unsubscribe()
 
@@ -143,13 +142,8 @@ class Dashboard(anywidget.AnyWidget):
         if self._left is not None:
             display(self._left)
             return
-        text, picture = (uuid.uuid4().hex for _ in range(2))
-        self._outputs.append((text, picture))
-        # The text comes when the live view ends: an output cannot be put before another one later.
-        display(EMPTY, raw=True, display_id=text)
         bundle = self._repr_mimebundle_()
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        display(data, metadata=metadata, raw=True, display_id=picture)
+        self._stills.show(*(bundle if isinstance(bundle, tuple) else (bundle, {})))
 
     # Messages of the pages
 
@@ -160,6 +154,8 @@ class Dashboard(anywidget.AnyWidget):
             if kind == "visible":
                 act = self._leases.grant if content.get("visible") else self._leases.release
                 act(str(content.get("view")))
+                if content.get("stills"):
+                    self._stills.begin()
             elif kind in ("select", "resync"):
                 if kind == "resync" or self._delivery.select(str(content.get("id"))):
                     self._send_snapshot()
@@ -216,15 +212,3 @@ class Dashboard(anywidget.AnyWidget):
         with self._sending:
             self._sent_at = time.monotonic()
             self.send({"type": "snapshot", **self._delivery.snapshot()})
-
-
-def _swap(left: Static, text: str, picture: str) -> None:
-    """Replace two outputs by a static object's; an output whose notebook is gone is no error."""
-    from IPython.display import display
-
-    bundles = left.bundles()
-    try:
-        display(bundles[0], raw=True, display_id=text, update=True)
-        display(bundles[1] if len(bundles) > 1 else EMPTY, raw=True, display_id=picture, update=True)
-    except Exception:
-        _log.warning("A dashboard could not be swapped to its static picture", exc_info=True)

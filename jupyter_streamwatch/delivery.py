@@ -15,21 +15,39 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch import charts, overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Protocol
 
-    from jupyter_streamwatch.attachment import Session
     from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.notes import SessionLike
+    from jupyter_streamwatch.report.static import Static
 
     class Source(Protocol):
         """What is shown: a watch."""
 
         @property
-        def session(self) -> Session:
+        def session(self) -> SessionLike:
             """How the session is."""
 
         def histories(self) -> list[History]:
             """The live histories."""
+
+    class Watched(Source, Protocol):
+        """What a dashboard needs of a watch, or of a part of one."""
+
+        @property
+        def queries(self) -> Mapping[Any, History]:
+            """The histories by id; ``[key]`` takes a name or a query object, too."""
+
+        @property
+        def left(self) -> Static | None:
+            """What was known when watching was stopped; None while it goes on."""
+
+        def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+            """Call ``callback()`` after something changed; returns a function that ends it."""
+
+        def shown(self, visible: bool) -> None:
+            """One view more or less is visible."""
 
 
 EXTRA_ROWS = 200  # rows that a page may hold beyond a fresh cut; then all rows are cut and sent anew

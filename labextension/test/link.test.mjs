@@ -85,7 +85,7 @@ test("a visible view renews its lease, a hidden one says so once", (t) => {
   mock.timers.tick(10_100);
   assert.equal(model.sent.length, 2);
   link.leave("v");
-  assert.deepEqual(model.sent.at(-1), { type: "visible", view: "v", visible: false });
+  assert.deepEqual(model.sent.at(-1), { type: "visible", view: "v", visible: false, stills: false });
   mock.timers.tick(30_000);
   assert.equal(model.sent.length, 3);
 });

@@ -62,7 +62,7 @@ class FakeWatch:
         self.views += 1 if visible else -1
 
     def dashboard(self, query: Any = None) -> Dashboard:
-        return Dashboard(self, query)  # type: ignore[arg-type]
+        return Dashboard(self, query)
 
     def pause(self) -> None:
         """Let no more batches come."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 IMPORT = f"{PROLOGUE}\nfrom tests.browser.fakes import FakeWatch"
 SHOW = f"{IMPORT}\nwatch = FakeWatch()\nwatch.dashboard()"
 SLEEP = "import time\ntime.sleep(8)\nprint('slept')"
+SLOW = 90  # seconds that a step may take on a machine that is busy
 EXECUTING = "cell => jupyterapp.shell.currentWidget.content.widgets[cell].model.executionState === 'running'"
 
 
@@ -186,13 +187,14 @@ def test_stop_leaves_a_static_picture(notebook: Callable[..., Notebook]) -> None
     """After stop, a restart of the kernel and a reload, text and picture are there; the file is small."""
     made = notebook(SHOW, "watch.stop();")
     made.run(0)
-    made.wait("d.charts > 0 && d.painted > 0", 30)
+    made.wait("d.charts > 0 && d.painted > 0", SLOW)
     made.ran(1)
     made.page.wait_for_function("roots => document.querySelectorAll(roots).length === 0", arg=ROOTS)
     content = made.save()
     assert made.path.stat().st_size < 150_000
     kept = [output["data"] for output in content["cells"][0]["outputs"]]
-    assert [sorted(data) for data in kept] == [["text/html", "text/plain"], ["image/png", "text/plain"]]
+    assert [sorted(data) for data in kept[:2]] == [["text/html", "text/plain"], ["image/png", "text/plain"]]
+    assert kept[2:] == [{"text/html": [], "text/plain": []}]
     made.restart()
     made.open()
     made.page.wait_for_selector(".jp-OutputArea-output img")
@@ -200,13 +202,71 @@ def test_stop_leaves_a_static_picture(notebook: Callable[..., Notebook]) -> None
     assert made.errors == []
 
 
+STILLS = """() => ['.sw-still td', '.jp-RenderedImage img'].map(
+    name => [...document.querySelectorAll(name)].filter(one => one.getClientRects().length).length)"""
+# Counts in how many frames something of a still was seen.
+WATCHFUL = f"""() => {{
+    globalThis.seen = 0;
+    const look = () => {{ seen += ({STILLS})().some(Boolean); requestAnimationFrame(look); }};
+    look();
+}}"""
+
+
+def test_without_a_stop_text_and_picture_are_kept(notebook: Callable[..., Notebook]) -> None:
+    """Saved while live, the kernel restarted, the page reloaded: text and picture are there, and no complaint.
+
+    While the live views were there, nothing of their stills was seen; that holds for each of two dashboards.
+    """
+    made = notebook(SHOW, "watch.dashboard()", "from jupyter_streamwatch import stills; stills.EVERY = 1")
+    made.ran(2)
+    made.run(0)
+    made.ran(1)
+    made.page.evaluate(WATCHFUL)
+    made.wait("d.charts > 0 && d.painted > 0", SLOW)
+    made.wait("d.charts > 0 && d.painted > 0", SLOW, view=1)
+    made.page.wait_for_function(
+        "() => document.querySelectorAll('.sw-still td').length && document.querySelectorAll('img').length >= 2",
+        timeout=SLOW * 1000,
+    )
+    first = made.page.locator(".sw-still").first.text_content()
+    made.page.wait_for_function(
+        "first => document.querySelector('.sw-still').textContent !== first", arg=first, timeout=SLOW * 1000
+    )
+    assert made.page.evaluate("() => seen") == 0
+    made.save()
+    assert made.path.stat().st_size < 150_000
+    made.restart()
+    made.wait("d.connection === 'gone'", SLOW)
+    assert made.page.evaluate("() => seen") == 0
+    made.open()
+    made.page.wait_for_function(f"() => ({STILLS})()[1] === 2", timeout=SLOW * 1000)
+    assert made.page.evaluate(STILLS)[0] > 10
+    for cell in (0, 1):
+        assert "clicks" in made.text(cell)
+        assert "model not found" not in made.text(cell)
+        assert "Loading widget" not in made.text(cell)
+    assert made.errors == []
+
+
+def test_a_reload_shows_the_still_only_until_the_live_view_is_there(notebook: Callable[..., Notebook]) -> None:
+    """With the kernel alive, the live view comes back after a reload and the stills step back."""
+    made = notebook(SHOW)
+    made.run(0)
+    made.page.wait_for_function("() => document.querySelectorAll('.sw-still td').length", timeout=SLOW * 1000)
+    made.save()
+    made.open()
+    made.wait("d.charts > 0 && d.painted > 0", SLOW)
+    assert made.page.evaluate(STILLS) == [0, 0]
+    assert made.page.locator(".sw-still td").count() > 0
+
+
 def test_a_dead_kernel_leaves_the_picture(notebook: Callable[..., Notebook]) -> None:
     """When the kernel restarts without a stop, the picture stays, greyed, with the time of the last update."""
     made = notebook(SHOW)
     made.run(0)
-    made.wait("d.charts > 0 && d.painted > 0", 30)
+    made.wait("d.charts > 0 && d.painted > 0", SLOW)
     made.restart()
-    made.wait("d.connection === 'gone'")
+    made.wait("d.connection === 'gone'", SLOW)
     assert "Last update" in made.page.locator(".sw-status").inner_text()
     assert made.page.locator(f"{ROOTS}.sw-stale").count() == 1
     assert int(made.data()["batchCount"]) >= 20

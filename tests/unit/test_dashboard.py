@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_streamwatch import charts, dashboard
+from jupyter_streamwatch import charts, dashboard, stills
 from jupyter_streamwatch.delivery import EXTRA_ROWS, Delivery
 from jupyter_streamwatch.leases import ATTACHING, LEASE, Leases
+from jupyter_streamwatch.stills import Stills
 from tests.browser.fakes import FakeWatch
 from tests.browser.scenes import now_of
 from tests.helpers import wait_until
@@ -243,7 +244,7 @@ class Wire:
 
 @pytest.fixture
 def made(watch: FakeWatch) -> Any:
-    one = dashboard.Dashboard(watch)  # type: ignore[arg-type]
+    one = dashboard.Dashboard(watch)
     yield one
     one.close()
 
@@ -282,10 +283,10 @@ def test_at_most_four_updates_a_second(watch: FakeWatch, made: dashboard.Dashboa
     made.get_state()
     wire = Wire(made)
     made._receive({"type": "visible", "view": "a", "visible": True})
-    end = time.monotonic() + 2
-    while time.monotonic() < end:
+    began = time.monotonic()
+    while len(wire.messages) < 5:
         watch.add()
-    assert 3 <= len(wire.messages) <= 9
+    assert time.monotonic() - began >= 4 * 0.25
 
 
 def test_nothing_is_sent_while_nothing_is_visible(watch: FakeWatch, made: dashboard.Dashboard) -> None:
@@ -319,28 +320,118 @@ def test_a_strange_message_is_ignored(made: dashboard.Dashboard, content: Any) -
 def test_an_unknown_query_is_an_error_at_once(watch: FakeWatch) -> None:
     """A wrong name raises where it is written."""
     with pytest.raises(KeyError):
-        dashboard.Dashboard(watch, "nonsense")  # type: ignore[arg-type]
+        dashboard.Dashboard(watch, "nonsense")
 
 
-def test_stopping_swaps_every_shown_output(
-    watch: FakeWatch, made: dashboard.Dashboard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What is displayed, with the arguments of each display."""
+    calls: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **more: calls.append((data, more)))
+    return calls
+
+
+def test_stopping_swaps_every_shown_output(watch: FakeWatch, made: dashboard.Dashboard, shown: Any) -> None:
     """Each shown output turns into text and picture when watching stops, also from another thread."""
-    shown: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    monkeypatch.setattr("IPython.display.display", lambda data, **more: shown.append((data, more)))
     made._ipython_display_()
     made._ipython_display_()
-    assert len({more["display_id"] for _, more in shown}) == 4
+    ids = [more["display_id"] for _, more in shown]
+    assert len(set(ids)) == 6
     assert "application/vnd.jupyter.widget-view+json" in shown[1][0]
-    before = shown[:]
+    assert "bokehjs" not in shown[1][0]["text/plain"]
     stopper = threading.Thread(target=watch.stop)
     stopper.start()
     stopper.join()
-    swapped = shown[4:]
-    assert [more["display_id"] for _, more in swapped] == [more["display_id"] for _, more in before]
-    assert "clicks" in swapped[0][0]["text/html"]
-    assert "image/png" in swapped[1][0]
-    assert all(more["update"] for _, more in swapped)
+    swapped = {more["display_id"]: data for data, more in shown[6:] if more["update"]}
+    assert set(swapped) == set(ids)
+    for text, view, picture in (ids[:3], ids[3:]):
+        assert "clicks" in swapped[text]["text/html"]
+        assert "sw-still" not in swapped[text]["text/html"]
+        assert "image/png" in swapped[view]
+        assert swapped[picture]["text/html"] == ""
+
+
+class Camera:
+    """Stills of a watch, with a clock and an eye of the test's."""
+
+    def __init__(self, watch: FakeWatch, monkeypatch: pytest.MonkeyPatch, cost: float = 0.1) -> None:
+        self.now, self.looked, used = 1000.0, True, [0.0]
+        self.stills = Stills(watch, lambda: self.looked, lambda: self.now)
+        self.stills._begun = self.stills._counted = self.now
+
+        def cpu() -> float:
+            used[0] += cost
+            return used[0]
+
+        monkeypatch.setattr("time.thread_time", cpu)
+
+    def after(self, seconds: float) -> bool:
+        """Tell whether a still is due after some seconds; make it then."""
+        self.now += seconds
+        due = self.stills.is_due()
+        if due:
+            self.stills.make()
+        return due
+
+
+@pytest.fixture
+def camera(watch: FakeWatch, monkeypatch: pytest.MonkeyPatch) -> Camera:
+    return Camera(watch, monkeypatch)
+
+
+def test_a_still_is_due_now_and_then(watch: FakeWatch, camera: Camera) -> None:
+    """The first comes after some seconds; then one every half a minute, if something changed and somebody looks."""
+    assert not camera.after(stills.FIRST - 1)
+    assert camera.after(1)
+    assert not camera.after(stills.EVERY + 1)
+    watch.add()
+    assert camera.after(1)
+    watch.add()
+    assert not camera.after(stills.EVERY - 1)
+    assert camera.after(1)
+    camera.looked = False
+    watch.add()
+    assert camera.after(1), "the last look"
+    watch.add()
+    assert not camera.after(10 * stills.EVERY)
+
+
+def test_a_query_that_ends_is_kept_at_once(watch: FakeWatch, camera: Camera) -> None:
+    """A query that ends or fails is in a still at once, looked at or not."""
+    camera.after(stills.FIRST)
+    camera.looked = False
+    camera.after(1)
+    watch.histories()[0].end("run-1", 0.0, "ValueError: no", "STREAM_FAILED")
+    assert camera.after(0)
+
+
+def test_stills_cost_little(watch: FakeWatch, camera: Camera) -> None:
+    """A query that fails every second for an hour, and a slow processor: stills stay within their share of it."""
+    made = 0
+    for second in range(3600):
+        watch.histories()[0].start(f"again-{second}")
+        watch.histories()[0].end(f"again-{second}", 0.0, "ValueError: no", "STREAM_FAILED")
+        made += camera.after(1)
+    assert 100 < made
+    assert made * 0.1 <= stills.SHARE * 3600 + stills.CREDIT + 0.1
+
+
+def test_no_still_where_no_page_hides_it(watch: FakeWatch, made: dashboard.Dashboard, shown: Any) -> None:
+    """Only a page that hides stills beside its live view gets some; a still is text and picture around it."""
+    made._ipython_display_()
+    made._receive({"type": "visible", "view": "a", "visible": True, "stills": False})
+    assert made._stills._begun is None
+    made._receive({"type": "visible", "view": "a", "visible": True, "stills": True})
+    assert made._stills._begun is not None
+    made._stills.make()
+    text, picture = shown[3:]
+    assert [text[1]["display_id"], picture[1]["display_id"]] == [shown[0][1]["display_id"], shown[2][1]["display_id"]]
+    assert text[0]["text/html"].startswith('<div class="sw-still">')
+    assert "clicks" in text[0]["text/html"]
+    assert "image/png" in picture[0]
+    watch.stop()
+    made._stills.make()
+    assert len(shown) == 8, "nothing after the end"
 
 
 def test_after_a_step_that_failed_all_is_sent(watch: FakeWatch, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import type { Bokeh } from "./bokeh.ts";
 import { Charts } from "./charts.ts";
+import { Cursor } from "./cursor.ts";
 import { Facts, Numbers } from "./details.ts";
 import { button, h, setShown, setText } from "./dom.ts";
 import { clock, zone } from "./format.ts";
@@ -9,7 +10,7 @@ import { Hints } from "./hints.ts";
 import { handleKey } from "./keys.ts";
 import type { Connection, Link } from "./link.ts";
 import { Overview } from "./overview.ts";
-import type { Cell } from "./protocol.ts";
+import type { Columns } from "./protocol.ts";
 import { length, spans, type Change, type Store } from "./store.ts";
 import { followTheme, type Wish } from "./theme.ts";
 
@@ -19,15 +20,6 @@ export interface Options {
   link: Link | null;
   bokeh: () => Promise<Bokeh>;
   theme: () => Wish;
-}
-
-/** After this time without a move the pointer counts as forgotten, and the charts go on. */
-const READING_MS = 8_000;
-
-/** The rows are told apart by run and batch: their places change when rows are cut anew. */
-interface Key {
-  run: Cell;
-  batch: Cell;
 }
 
 export class Dashboard {
@@ -56,10 +48,7 @@ export class Dashboard {
   private frame = 0;
   private onScreen = false;
   private wanted: string | null = null;
-  private pinned: Key | null = null;
-  private pointed: number | null = null;
-  private readingUntil = 0;
-  private readingTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly cursor = new Cursor(() => this.refill());
 
   constructor(private readonly options: Options) {
     this.overview = new Overview({
@@ -74,9 +63,7 @@ export class Dashboard {
     this.hints = new Hints(link ? { show, hide: (code) => link.hide(code) } : { show });
     this.charts = new Charts({
       point: (row) => this.point(row),
-      following: () => {
-        this.queue({ lines: false, charts: false, data: true, session: false });
-      },
+      following: () => this.refill(),
     });
     this.live = button("sw-live", link ? "Live" : "Whole run", () => this.goLive());
     this.build();
@@ -121,7 +108,7 @@ export class Dashboard {
     this.observer.disconnect();
     for (const stop of this.stops) stop();
     cancelAnimationFrame(this.frame);
-    clearTimeout(this.readingTimer);
+    this.cursor.clear();
     this.charts.close();
   }
 
@@ -153,12 +140,23 @@ export class Dashboard {
   private look(): void {
     if (!this.mounted) return;
     const visible = this.isVisible();
-    this.options.link?.visible(this.id, visible);
+    this.options.link?.visible(this.id, visible, this.hidesStills());
     if (visible) this.queue({ lines: false, charts: false, data: false, session: false });
   }
 
   private isVisible(): boolean {
     return this.onScreen && document.visibilityState === "visible" && this.element.isConnected;
+  }
+
+  /** Whether style hides the stills of this view (base.css): they stand around it, in the outputs of a cell. */
+  private hidesStills(): boolean {
+    const before = this.element.closest(".jp-OutputArea-child")?.previousElementSibling;
+    return CSS.supports("selector(:has(a))") && Boolean(before?.querySelector(".sw-still"));
+  }
+
+  /** The charts may go on: shows what came meanwhile. */
+  private refill(): void {
+    this.queue({ lines: false, charts: false, data: true, session: false });
   }
 
   private queue(change: Change): void {
@@ -179,7 +177,7 @@ export class Dashboard {
     if (dirty.lines || dirty.charts) this.paintLines();
     if (dirty.charts) this.arrange();
     if (dirty.data || dirty.charts) {
-      if (this.isReading()) this.dirty.data = true;
+      if (this.charts.ready && this.cursor.isReading) this.dirty.data = true;
       else this.charts.fill(store.data ?? { batches: {}, marks: {} });
       this.charts.describe(this.lastRow());
     }
@@ -224,8 +222,7 @@ export class Dashboard {
 
   private arrange(): void {
     const { store } = this.options;
-    this.pinned = null;
-    this.pointed = null;
+    this.cursor.clear();
     this.charts.arrange(store.charts);
     setShown(this.bar, store.charts !== null);
     setText(this.barZone, `Times in ${zone()}`);
@@ -245,9 +242,10 @@ export class Dashboard {
   }
 
   private paintCursor(): void {
-    const batches = this.options.store.data?.batches ?? {};
-    const row = this.cursorRow() ?? this.lastRow();
-    const pointed = this.cursorRow() !== null;
+    const { batches, cursor } = this;
+    const looked = cursor.row(batches);
+    const row = looked ?? this.lastRow();
+    const pointed = looked !== null;
     this.charts.show(row, pointed);
     const id = batches.batchId?.[row];
     const at = batches.timestamp?.[row];
@@ -256,7 +254,7 @@ export class Dashboard {
     const which = pointed ? "Batch" : "Last batch";
     const text = id === null || id === undefined ? "" : `${which} ${String(id)}${when}${kind}`;
     if (!this.element.dataset.problem) setText(this.barBatch, text);
-    this.live.classList.toggle("sw-away", this.charts.following && this.pinned === null);
+    this.live.classList.toggle("sw-away", this.charts.following && !cursor.isPinned);
     const times = new Set(this.options.store.charts?.timeColumns.batches ?? []);
     this.numbers.update(batches, row, times);
     this.element.dataset.cursor = pointed ? String(id) : "";
@@ -296,60 +294,39 @@ export class Dashboard {
 
   private stepBatch(step: number): void {
     const last = this.lastRow();
-    const from = this.cursorRow() ?? last;
+    const from = this.cursor.row(this.batches) ?? last;
     this.pin(Math.min(Math.max(from + step, 0), last));
   }
 
   private showBatch(id: number): void {
-    const row = this.options.store.data?.batches.batchId?.lastIndexOf(id) ?? -1;
+    const row = this.batches.batchId?.lastIndexOf(id) ?? -1;
     if (row < 0) return;
     this.pin(row);
     this.charts.element.scrollIntoView({ block: "nearest" });
   }
 
   private pin(row: number): void {
-    const batches = this.options.store.data?.batches;
-    if (!batches || row < 0) return;
-    this.pinned = { run: batches.runId?.[row] ?? null, batch: batches.batchId?.[row] ?? null };
-    this.pointed = null;
+    if (row < 0) return;
+    this.cursor.pin(this.batches, row);
     this.paintCursor();
   }
 
   private point(row: number | null): void {
-    if (row === this.pointed) return;
-    this.pointed = row;
-    clearTimeout(this.readingTimer);
-    this.readingUntil = row === null ? 0 : performance.now() + READING_MS;
-    const resume = () => this.queue({ lines: false, charts: false, data: true, session: false });
-    if (row === null) resume();
-    else this.readingTimer = setTimeout(resume, READING_MS + 50);
-    this.paintCursor();
+    if (this.cursor.point(row)) this.paintCursor();
   }
 
   private goLive(): void {
-    this.pinned = null;
-    this.pointed = null;
-    this.readingUntil = 0;
+    this.cursor.clear();
     this.charts.follow();
-    this.queue({ lines: false, charts: false, data: true, session: false });
-  }
-
-  /** Nothing jumps while someone reads: the charts wait while a batch is pointed at. */
-  private isReading(): boolean {
-    return this.charts.ready && (this.pinned !== null || performance.now() < this.readingUntil);
-  }
-
-  private cursorRow(): number | null {
-    if (this.pointed !== null) return this.pointed;
-    const batches = this.options.store.data?.batches;
-    if (!this.pinned || !batches) return null;
-    const { run, batch } = this.pinned;
-    const row = (batches.batchId ?? []).findIndex((id, at) => id === batch && (batches.runId?.[at] ?? null) === run);
-    return row < 0 ? null : row;
+    this.refill();
   }
 
   private lastRow(): number {
-    return length(this.options.store.data?.batches ?? {}) - 1;
+    return length(this.batches) - 1;
+  }
+
+  private get batches(): Columns {
+    return this.options.store.data?.batches ?? {};
   }
 }
 

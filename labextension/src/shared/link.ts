@@ -22,7 +22,7 @@ const QUIET_MS = 25_000;
 /** Connects one model's store to the kernel. */
 export class Link {
   connection: Connection = "live";
-  private readonly views = new Map<string, boolean>();
+  private readonly views = new Map<string, { visible: boolean; stills: boolean }>();
   private readonly waiting = new Map<string, { request: Request; answered: () => boolean }>();
   private readonly handlers: [string, (...values: unknown[]) => void][];
   private readonly timers: ReturnType<typeof setInterval>[];
@@ -67,16 +67,17 @@ export class Link {
     this.store.hide(code);
   }
 
-  /** Tells the kernel whether a view is looked at. */
-  visible(view: string, visible: boolean): void {
-    if (this.views.get(view) === visible) return;
-    this.views.set(view, visible);
+  /** Tells the kernel whether a view is looked at, and whether stills around it would be hidden. */
+  visible(view: string, visible: boolean, stills = false): void {
+    const before = this.views.get(view);
+    if (before?.visible === visible && before.stills === stills) return;
+    this.views.set(view, { visible, stills });
     if (visible) this.heard = this.clock();
-    this.model.send({ type: "visible", view, visible } satisfies Request);
+    this.model.send({ type: "visible", view, visible, stills } satisfies Request);
   }
 
   leave(view: string): void {
-    if (this.views.get(view)) this.visible(view, false);
+    if (this.views.get(view)?.visible) this.visible(view, false);
     this.views.delete(view);
   }
 
@@ -118,10 +119,10 @@ export class Link {
 
   private renew(): void {
     let looked = false;
-    for (const [view, visible] of this.views) {
+    for (const [view, { visible, stills }] of this.views) {
       if (!visible) continue;
       looked = true;
-      this.model.send({ type: "visible", view, visible } satisfies Request);
+      this.model.send({ type: "visible", view, visible, stills } satisfies Request);
     }
     if (looked && this.connection === "live" && this.clock() - this.heard > QUIET_MS) this.set("quiet");
   }

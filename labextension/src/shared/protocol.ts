@@ -124,5 +124,5 @@ export type Message = Delta | (Snapshot & { type: "snapshot" }) | { type: "alive
 export type Request =
   | { type: "select"; id: string }
   | { type: "resync" }
-  | { type: "visible"; view: string; visible: boolean }
+  | { type: "visible"; view: string; visible: boolean; stills: boolean }
   | { type: "hide"; code: string };
