@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,11 +16,9 @@ from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 from jupyter_streamwatch.diagnosis.verdict import verdict
 from jupyter_streamwatch.diagnosis.window import Window
 from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import Progress, Trigger, parse
+from jupyter_streamwatch.progress import Trigger, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jupyter_streamwatch.diagnosis.hint import Hint
     from jupyter_streamwatch.diagnosis.load import Load
 
@@ -104,11 +102,10 @@ def _first(window: Window, measured: Load) -> list[Hint]:
     return found
 
 
-def history_of(records: Iterable[Any]) -> History:
+def history_of(records: Any) -> History:
     """Make a history of one query's progress records; ValueError when they are of several."""
-    if isinstance(records, (str, bytes, Mapping)) and not isinstance(records, Progress):
-        records = [records]
-    parsed = [parse(one) for one in ([records] if isinstance(records, Progress) else records)]
+    single = isinstance(records, (str, bytes, Mapping)) or hasattr(records, "asDict")  # a Row is iterable, too
+    parsed = [parse(one) for one in ([records] if single or not isinstance(records, Iterable) else records)]
     ids = {one.id for one in parsed if one.id is not None}
     if len(ids) > 1:
         raise ValueError(f"These records are of {len(ids)} queries; sw.load(...).diagnose() judges each of them.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jupyter_streamwatch.format import clean, duration, exact, percent, rate, size, when
 
@@ -45,9 +45,8 @@ Range = tuple[float, float, float]
 """(low, best, high) of a number that was computed, not measured."""
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """One number that a hint rests on.
+class Evidence(NamedTuple):
+    """One number that a hint rests on; also a tuple of (name, value, unit, batches).
 
     Attributes:
         name: What was measured, in Spark's words where it has some (``addBatch``, ``numShufflePartitions``).
@@ -141,7 +140,7 @@ class Hint:
     def to_dict(self) -> dict[str, Any]:
         """Return the hint as JSON-ready data."""
         plain = asdict(self)
-        plain["evidence"] = [{**asdict(one), "batches": list(one.batches)} for one in self.evidence]
+        plain["evidence"] = [{**one._asdict(), "batches": list(one.batches)} for one in self.evidence]
         return plain
 
 

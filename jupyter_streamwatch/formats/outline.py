@@ -86,5 +86,7 @@ def _list(rows: list[_Row], first: int) -> tuple[list[Any], int]:
 
 
 def _value(text: str) -> Any:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
     reading = reader.read(text + "\n", 0, len(text) + 1)
     return reading.value if reading.end >= len(text) and not reading.cut else word(text) or text

@@ -78,6 +78,9 @@ class Static:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002 - IPython's signature
         return self.bundles()[0]
 
+    def _repr_html_(self) -> str:
+        return self.html
+
     def _ipython_display_(self) -> None:
         from IPython.display import display
 

@@ -116,6 +116,8 @@ def test_what_a_hint_says():
             assert one.value is not None
             assert isinstance(one.unit, str)
             assert all(isinstance(batch, int) for batch in one.batches)
+            name, value, unit, batches = one
+            assert (name, value, unit, batches) == (one.name, one.value, one.unit, one.batches)
         if hint.effect is not None:
             assert hint.effect.low <= hint.effect.best <= hint.effect.high
     tops = [order.index(hint.severity) for hint in diagnosis.hints if hint.under is None]
@@ -235,3 +237,27 @@ def test_verdicts_of_a_query_that_ended(ending, trigger, verdict):
 
 def text(lines: list[dict]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.mark.parametrize("nothing", [5, None, "x", [1], [None], [{}], {}, {"a": 1}, object(), ["[]"]])
+def test_what_is_no_progress(nothing):
+    """One sentence of ValueError, whatever it is."""
+    with pytest.raises(ValueError, match="Not a progress record"):
+        sw.diagnose(nothing)
+
+
+def test_one_record_alone():
+    """A record, its text, a Row, or an object of PySpark's 3.5 is judged without a list around it."""
+
+    class Row(tuple):
+        __slots__ = ()
+
+        def asDict(self, recursive=False):
+            return late(0)
+
+    class Event:
+        json = json.dumps(late(0))
+
+    expected = sw.diagnose([late(0)]).to_dict()
+    for record in (late(0), json.dumps(late(0)), sw.parse(late(0)), Row((1, 2)), Event()):
+        assert sw.diagnose(record).to_dict() == expected

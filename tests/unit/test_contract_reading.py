@@ -232,6 +232,7 @@ def test_a_report_by_its_suffix(tmp_path, suffix):
         html = html[0] if isinstance(html, tuple) else html
         assert "clicks" in html["text/html"]
         assert "<script" not in html["text/html"]
+        assert shown._repr_html_() == html["text/html"]
     rec.report(tmp_path / f"one.{suffix}", "clicks")
     if suffix == "json":
         assert json.loads((tmp_path / "one.json").read_text())
@@ -263,3 +264,26 @@ def test_every_case_can_be_saved_reported_and_read_again(tmp_path):
         rec.report(tmp_path / "x.md")
         rec.report(tmp_path / "x.json")
         json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
+
+
+def test_an_outline_with_quotes():
+    """YAML quotes what looks like a time or holds a colon."""
+    text = """\
+id: 3f6f0d51-9c1e-4a52-8a4d-2f5be1f1c001
+batchId: 12
+timestamp: '2026-03-02T08:00:00.000Z'
+numInputRows: 9
+durationMs:
+  addBatch: 525
+  triggerExecution: 700
+sources:
+- description: "TextSocketV2[host: localhost, port: 9999]"
+  endOffset: 14
+  numInputRows: 9
+  startOffset: 5
+"""
+    (p,) = sw.load(text).progress
+    assert (p.timestamp, p.sources[0].description) == (
+        "2026-03-02T08:00:00.000Z",
+        "TextSocketV2[host: localhost, port: 9999]",
+    )
