@@ -1,7 +1,7 @@
 """What a query pays for being watched: median batch time with and without a watch, in pairs, as a ratio.
 
 One stateful query runs all the time; the watch is attached and taken off in turn, so that both kinds of batches see
-the same machine. Nothing is displayed. The interval is a bootstrap (95 %) over the pairs.
+the same machine. Nothing is displayed. The interval is a bootstrap (95 %) over the pairs. About two minutes.
 
     python tests/benchmarks/bench_overhead.py [pairs] [batches]
 """
@@ -12,24 +12,35 @@ import json
 import random
 import statistics
 import sys
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import jupyter_streamwatch as sw
-from tests.helpers import wait_until
 from tests.spark.conftest import make_session
-from tests.spark.queries import rate, start
+from tests.spark.queries import start
 
-WARM_UP = 20  # batches
+WARM_UP = 40  # batches
+BATCH = "300 milliseconds"  # a batch each, and a pause after it
+LOOK = 0.5  # seconds between two looks at the query, which cost as well
 
 
 def phase(query, batches):
     """Median triggerExecution in ms of the next batches, the first left out: it may have begun before."""
-    first = query.lastProgress["batchId"] + 2
-    wait_until(lambda: query.lastProgress["batchId"] >= first + batches, 120)
+    first = query.lastProgress["batchId"] + 3
+    wait_for_batch(query, first + batches)
     found = [p for p in query.recentProgress if first <= p["batchId"] < first + batches]
     return statistics.median(p["durationMs"]["triggerExecution"] for p in found)
+
+
+def wait_for_batch(query, batch):
+    """Wait until this batch has ended, looking seldom."""
+    pause = threading.Event()
+    while not query.lastProgress or query.lastProgress["batchId"] < batch:
+        if not query.isActive:
+            raise RuntimeError(f"the query ended: {query.exception()}")
+        pause.wait(LOOK)
 
 
 def interval(ratios, rounds=2_000):
@@ -39,12 +50,13 @@ def interval(ratios, rounds=2_000):
     return medians[int(0.025 * rounds)], medians[int(0.975 * rounds)]
 
 
-def measure(pairs=12, batches=20):
+def measure(pairs=10, batches=18):
     """Return both medians and the ratio with its interval, as a dict."""
     spark = make_session()
-    frame = rate(spark, 2_000).selectExpr("value % 100 AS key").groupBy("key").count()
-    query = start(frame, "noop", mode="update", trigger={"processingTime": "500 milliseconds"})
-    wait_until(lambda: query.lastProgress and query.lastProgress["batchId"] >= WARM_UP, 120)
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 2_000).load()
+    frame = rows.selectExpr("value % 100 AS key").groupBy("key").count()
+    query = start(frame, "noop", mode="update", trigger={"processingTime": BATCH})
+    wait_for_batch(query, WARM_UP)
     alone, watched = [], []
     for pair in range(pairs):
         for attached in (True, False) if pair % 2 else (False, True):

@@ -170,11 +170,24 @@ def test_without_the_store_the_public_tracker_answers(spark, tmp_path, monkeypat
     monkeypatch.setattr(store, "of", lambda _spark: 1 / 0)
     context = spark.sparkContext
 
+    go = tmp_path / "go"
+
+    def wait(_: Any) -> None:
+        while not go.exists():
+            time.sleep(0.05)
+
     def work(_frame: Any, _batch: int) -> None:
-        context.parallelize(range(4), 4).foreach(sleeping(0.7))
+        context.parallelize(range(4), 4).foreach(wait)
+
+    def counted() -> RunningBatch | None:
+        found = look(spark, query)
+        return found if found and found.tasksTotal else None  # a stage is known a moment after its job
 
     add_file(tmp_path / "in", "a.json", [{"n": 1}])
     query = start(files(spark, tmp_path / "in"), each=work, trigger={"availableNow": True})
-    found = wait_until(lambda: _at_least(look(spark, query), jobs=1, tasks=1), 60, "a running batch")
-    assert (found.batchId, found.jobs, found.tasksTotal) == (None, 1, 4)
+    try:
+        found = wait_until(counted, 60, "a running batch")
+        assert (found.batchId, found.jobs, found.tasksTotal, found.tasksDone) == (None, 1, 4, 0)
+    finally:
+        go.touch()
     query.awaitTermination(60)
