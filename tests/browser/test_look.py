@@ -155,6 +155,21 @@ def test_a_hint_opens_and_its_code_is_copied(show: Callable[..., Any]) -> None:
     page.wait_for_function("() => document.querySelector('.sw-root').dataset.cursor === '141'")
 
 
+def test_the_chart_that_explains_the_first_hint_comes_first(show: Callable[..., Any]) -> None:
+    """It carries the hint's mark, each width of charts has one time axis below it, and no place stays empty."""
+    page = show("hints")
+    boxes = page.locator(".sw-chart").evaluate_all(
+        "all => Object.fromEntries(all.map(one => [one.dataset.chart, one.getBoundingClientRect().toJSON()]))"
+    )
+    assert min(boxes, key=lambda name: boxes[name]["y"]) == "batch-time"
+    assert page.locator('.sw-chart[data-chart="batch-time"] .sw-shape').get_attribute("title").startswith("200 shuffle")
+    assert page.locator(".sw-chart .sw-shape:visible").count() == 1
+    assert page.locator('[data-axis="true"]').count() == 3, "below two columns and below the whole width"
+    full = max(box["width"] for box in boxes.values())
+    halves = sum(box["width"] < full - 10 for box in boxes.values())
+    assert halves % 2 == 0
+
+
 def test_all_numbers_of_a_batch(show: Callable[..., Any]) -> None:
     """A table holds every number of the batch under the cursor, under Spark's names and nothing of ours."""
     page = show("one")

@@ -1,9 +1,10 @@
 // The charts of one query: one Bokeh document, one root a chart, headers in HTML that are title, legend and values.
 
 import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehViews } from "./bokeh.ts";
-import { h, setAttribute, setText, svg } from "./dom.ts";
+import { h, setAttribute, setShown, setText, svg } from "./dom.ts";
 import { exact, shifted, write } from "./format.ts";
-import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Series } from "./protocol.ts";
+import { levelShape } from "./overview.ts";
+import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "./protocol.ts";
 import { length } from "./store.ts";
 
 /** One chart in the page: its header, its place, and Bokeh's view once it is there. */
@@ -13,6 +14,8 @@ interface Panel {
   place: HTMLElement;
   cursor: HTMLElement;
   values: HTMLElement[];
+  /** The mark of a hint whose evidence this chart shows. */
+  hint: HTMLElement;
   view: BokehView | null;
 }
 
@@ -105,6 +108,18 @@ export class Charts {
     this.painted += 1;
   }
 
+  /** Puts the chart that explains a hint first, with its mark; without one the order stays and the mark goes. */
+  explain(name: string | null, hint: Hint | undefined): void {
+    for (const { root, element, hint: mark } of this.panels) {
+      const explains = hint !== undefined && root.name === name;
+      setShown(mark, explains);
+      if (explains && setAttribute(mark, "data-level", hint.severity)) mark.replaceChildren(levelShape(hint.severity));
+      if (explains) setAttribute(mark, "title", hint.title);
+      if (name !== null) element.classList.toggle("sw-first", explains);
+    }
+    if (name !== null) this.placeAxes();
+  }
+
   /** Writes the values of a row into the headers, and draws the cursor there. */
   show(row: number, pointed: boolean): void {
     const at = this.times[row];
@@ -182,8 +197,10 @@ export class Charts {
       legend.append(h("span", "sw-series", ...mark(series), label, value));
     }
     const said = root.title.toLowerCase().split(" ").includes(root.unit.split("/")[0] ?? "");
-    const unit = said ? [] : [h("span", "sw-unit", root.unit)];
-    const header = h("header", "", title, ...unit, legend);
+    const unit = said ? [] : [h("span", "sw-unit", `(${root.unit})`)];
+    const hint = h("span", "sw-shape");
+    hint.hidden = true;
+    const header = h("header", "", hint, title, ...unit, legend);
     const cursor = h("div", "sw-cursor");
     cursor.hidden = true;
     const place = h("div", "sw-place");
@@ -192,7 +209,7 @@ export class Charts {
     place.setAttribute("aria-label", root.title);
     const element = h("figure", wide ? "sw-chart sw-wide" : "sw-chart", header, h("div", "sw-plot", place, cursor));
     element.dataset.chart = root.name;
-    const panel: Panel = { root, element, place, cursor, values, view: null };
+    const panel: Panel = { root, element, place, cursor, values, hint, view: null };
     this.listen(panel);
     return panel;
   }
@@ -239,11 +256,11 @@ export class Charts {
     }
   }
 
-  /** The time axis stands once at the bottom of each column; Python shows it on the last chart alone. */
+  /** The time axis stands once below charts of one width and place; Python shows it on the last chart alone. */
   private placeAxes(): void {
     const boxes = this.panels.map(({ element }) => element.getBoundingClientRect());
     const isAbove = (one: DOMRect, other: DOMRect) => {
-      return other.top > one.top && other.left < one.right && other.right > one.left;
+      return other.top > one.top && Math.abs(other.left - one.left) < 1 && Math.abs(other.right - one.right) < 1;
     };
     this.panels.forEach((panel, at) => {
       const box = boxes[at];
@@ -255,6 +272,7 @@ export class Charts {
   private placeAxis({ view, root, place }: Panel, shown: boolean, made: boolean): void {
     const height = root.height + (Number(shown) - Number(made)) * AXIS_HEIGHT;
     place.style.minHeight = `${height}px`;
+    place.dataset.axis = String(shown);
     const axis = view?.model.below[0];
     if (!view || !axis) return;
     axis.ticker.desired_num_ticks = Math.max(Math.floor(place.clientWidth / LABEL_WIDTH), 2);

@@ -4,6 +4,7 @@ import type { Bokeh } from "./bokeh.ts";
 import { Charts } from "./charts.ts";
 import { Cursor } from "./cursor.ts";
 import { Facts, Numbers } from "./details.ts";
+import { explaining } from "./evidence.ts";
 import { button, h, setShown, setText } from "./dom.ts";
 import { clock, zone } from "./format.ts";
 import { Hints } from "./hints.ts";
@@ -176,6 +177,7 @@ export class Dashboard {
     if (dirty.session || dirty.lines) this.paintStatus();
     if (dirty.lines || dirty.charts) this.paintLines();
     if (dirty.charts) this.arrange();
+    if (dirty.lines || dirty.charts) this.explain();
     if (dirty.data || dirty.charts) {
       if (this.charts.ready && this.cursor.isReading) this.dirty.data = true;
       else this.charts.fill(store.data ?? { batches: {}, marks: {} });
@@ -226,6 +228,14 @@ export class Dashboard {
     this.charts.arrange(store.charts);
     setShown(this.bar, store.charts !== null);
     setText(this.barZone, `Times in ${zone()}`);
+  }
+
+  /** The chart that explains the top hint comes first, unless someone reads where the charts are. */
+  private explain(): void {
+    if (this.cursor.isReading || !this.charts.following) return;
+    const { store } = this.options;
+    const hint = store.line(store.selected)?.hints[0];
+    this.charts.explain(explaining(hint, store.charts?.roots ?? []), hint);
   }
 
   private async draw(): Promise<void> {
