@@ -148,11 +148,13 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
     dropped, rows = window.column("state.numRowsDroppedByWatermark")[-most:], window.column("numInputRows")[-most:]
     ids = window.column("batchId")[-most:]
     where = [place for place, count in enumerate(dropped) if count > 0]
-    if not where:
-        return None
     total, came = sum(dropped[place] for place in where), sum(known(rows))
-    share = total / came if came else None
     batches = tuple(int(ids[place]) for place in where if ids[place] == ids[place])[-20:]
+    if not where:
+        total, came, batches = _late_in_part(window)
+    if not total:
+        return None
+    share = total / came if came else None
     wait = delay(window)
     needed = needed_delays(window)
     late = held_back(window, most)
@@ -186,6 +188,18 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
         code_fix=code_for(window, needed[1] if needed else None),
         link=WATERMARK,
     )
+
+
+def _late_in_part(window: Window) -> tuple[float, float, tuple[int, ...]]:
+    """Return dropped rows, rows and batch of a last record that has no times, as when state operators alone are pasted.
+
+    With times it is a trigger that ran no batch, and its state operators are those of the batch before.
+    """
+    last = window.records[-1] if window.records else None
+    if last is None or last.durationMs:
+        return 0, 0, ()
+    total = sum(operator.numRowsDroppedByWatermark or 0 for operator in last.stateOperators)
+    return total, last.numInputRows or 0, () if last.batchId is None else (last.batchId,)
 
 
 @rule("results-pending", "Append mode shows nothing until the watermark has passed the end of a window.")

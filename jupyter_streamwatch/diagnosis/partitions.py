@@ -11,12 +11,15 @@ from jupyter_streamwatch.diagnosis.series import median
 from jupyter_streamwatch.format import duration, number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.progress import Progress, StateOperatorProgress
 
 _ROWS_A_TASK = 20_000  # rows that keep a task busy for longer than it costs to start it
 _STATE_A_TASK = 200_000
+_DEFAULT = 200  # spark.sql.shuffle.partitions where nobody sets it
 _KEEP = 4  # partitions: enough for the cores of a small machine
 
 
@@ -88,8 +91,11 @@ def _inferred(records: tuple[Progress, ...]) -> int | None:
     """Return the least number of partitions that explains how often state was taken from the cache.
 
     The in-memory provider counts, since it was loaded, how often a partition's state was found in its cache. An
-    aggregation asks twice a batch (to read and to save), a join asks for four stores.
+    aggregation asks twice a batch (to read and to save), a join asks for four stores. After a restart the count begins
+    again, and each partition's state is missing from the cache once: 200 misses are the default number of partitions.
     """
+    if all(_loaded_by_default(operator.customMetrics) for operator in records[-1].stateOperators):
+        return _DEFAULT
     asks = 8 if len(records[-1].sources) > 1 else 2
     ran = [one for one in records if one.kind != "idle" and one.batchId is not None] or list(records[-1:])
     last = ran[-1]
@@ -102,6 +108,11 @@ def _inferred(records: tuple[Progress, ...]) -> int | None:
     else:
         batches = last.batchId  # the first batch finds no state to ask for
     return int(hits // (asks * batches)) if hits > 0 else None
+
+
+def _loaded_by_default(metrics: Mapping[str, float]) -> bool:
+    misses, hits = metrics.get("loadedMapCacheMissCount"), metrics.get("loadedMapCacheHitCount", 0.0)
+    return misses == _DEFAULT and hits % _DEFAULT == 0
 
 
 def _hits(operator: StateOperatorProgress) -> float:
