@@ -96,10 +96,9 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
 
 
 def _is_idle(record: Progress) -> bool:
-    """Whether a record says that no batch ran; one that tells of state alone does not."""
-    return record.kind == "idle" and not (
-        record.stateOperators and not record.durationMs and record.numInputRows is None
-    )
+    """Whether a record says that no batch ran; an excerpt that tells neither times nor rows does not."""
+    excerpt = (record.batchId is not None or record.stateOperators) and not record.durationMs
+    return record.kind == "idle" and not (excerpt and record.numInputRows is None)
 
 
 def _busy(window: Window, load: Load) -> Verdict:

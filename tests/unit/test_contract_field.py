@@ -202,3 +202,13 @@ def test_an_excerpt_of_a_record():
     rec = sw.load(f"Output:\n24/04/20 02:36:33 INFO MicroBatchExecution: {log}")
     assert [(p.kind, p.numInputRows) for p in rec.progress] == [("data", 934)]
     assert rec.skipped
+
+
+def test_an_excerpt_without_rows_and_times_is_not_idle():
+    """Nothing in it says that no batch ran; Spark's own idle event says so."""
+    shown = {"id": ID, "runId": RUN, "timestamp": "2026-03-02T08:00:00.000Z", "batchId": 7}
+    rec = sw.load("INFO Streaming query made progress: " + pretty(shown).replace("\n}", ",\n  ...\n}\n"))
+    assert [diagnosis.verdict for diagnosis in rec.diagnose().values()] == ["running"]
+    event = {"Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryIdleEvent", "id": ID, "runId": RUN}
+    rec = sw.load(json.dumps({**event, "timestamp": "2026-03-02T08:00:00.000Z"}))
+    assert [diagnosis.verdict for diagnosis in rec.diagnose().values()] == ["idle"]
