@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 FIRST = 4.0  # seconds of being looked at before the first still: some batches are there then
 EVERY = 30.0  # seconds between two stills
-LOOK = 1.0  # seconds between two looks whether one is due
+LOOK = 1.0  # seconds between two looks whether one is due,
+GLANCE = 5.0  # while nobody looks at the dashboard
 SHARE = 0.004  # of one processor: what all stills together may cost
 CREDIT = 0.5  # seconds of a processor that may be saved up, for the stills that queries leave when they end
 
@@ -132,7 +133,7 @@ class Stills:
         self._credit -= time.thread_time() - began
 
     def _run(self) -> None:
-        while not self._closed.wait(LOOK):
+        while not self._closed.wait(LOOK if self._looked else GLANCE):
             self._look()
 
     def _look(self) -> None:

@@ -109,3 +109,14 @@ test("a closed comm is a state, not an error", (t) => {
   assert.equal(link.connection, "gone");
   assert.equal(told, 1);
 });
+
+test("a closed comm is a state, not an error", (t) => {
+  const { model, link } = setup(t);
+  model.send = () => {
+    throw new Error("Cannot send");
+  };
+  link.visible("v", true);
+  link.select("other");
+  mock.timers.tick(12_000);
+  assert.equal(link.connection, "gone");
+});

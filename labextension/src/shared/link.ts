@@ -63,7 +63,7 @@ export class Link {
   }
 
   hide(code: string): void {
-    this.model.send({ type: "hide", code } satisfies Request);
+    this.post({ type: "hide", code });
     this.store.hide(code);
   }
 
@@ -73,7 +73,7 @@ export class Link {
     if (before?.visible === visible && before.stills === stills) return;
     this.views.set(view, { visible, stills });
     if (visible) this.heard = this.clock();
-    this.model.send({ type: "visible", view, visible, stills } satisfies Request);
+    this.post({ type: "visible", view, visible, stills });
   }
 
   leave(view: string): void {
@@ -107,13 +107,22 @@ export class Link {
     if (this.waiting.get(key)?.request === request) return;
     const asked = this.waiting.has(key) && key === "resync";
     this.waiting.set(key, { request, answered });
-    if (!asked) this.model.send(request);
+    if (!asked) this.post(request);
+  }
+
+  /** Sends a request; a comm that is closed throws, and the pages of a kernel that is gone still scroll. */
+  private post(request: Request): void {
+    try {
+      this.model.send(request);
+    } catch {
+      this.lost();
+    }
   }
 
   private repeat(): void {
     for (const [key, { request, answered }] of this.waiting) {
       if (answered()) this.waiting.delete(key);
-      else this.model.send(request);
+      else this.post(request);
     }
   }
 
@@ -122,7 +131,7 @@ export class Link {
     for (const [view, { visible, stills }] of this.views) {
       if (!visible) continue;
       looked = true;
-      this.model.send({ type: "visible", view, visible, stills } satisfies Request);
+      this.post({ type: "visible", view, visible, stills });
     }
     if (looked && this.connection === "live" && this.clock() - this.heard > QUIET_MS) this.set("quiet");
   }
