@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch.batches import TIMES
 from jupyter_streamwatch.columns import Table
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.progress import Progress
@@ -242,16 +241,9 @@ class History:
         Raises:
             ImportError: When pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("to_pandas() needs pandas: pip install pandas") from None
-        batches = self.batches
-        columns = {
-            name: pd.to_datetime(batches.numbers(name), unit="ms", utc=True) if name in TIMES else batches[name]
-            for name in batches.names
-        }
-        return pd.DataFrame(columns)
+        from jupyter_streamwatch.frames import frame
+
+        return frame(self.batches)
 
     def __repr__(self) -> str:
         """Who and how much, on one line."""

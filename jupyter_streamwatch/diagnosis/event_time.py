@@ -61,7 +61,7 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
         return None
     start, ahead = record.start_ms, window.t.ahead
     mark, newest = epoch_ms(record.eventTime.get("watermark")), epoch_ms(record.eventTime.get("max"))
-    usual = epoch_ms(record.eventTime.get("avg")) or epoch_ms(record.eventTime.get("min"))
+    name, usual = _most(record, start + ahead)
     if usual is None or usual > start + ahead:
         return None  # all rows are from the future: a clock or a time zone, or a test; nothing is lost by it
     if mark is not None and mark > start + ahead and usual < mark:
@@ -79,7 +79,7 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
         evidence=gathered(
             Evidence("eventTime.watermark", mark, "time", ids) if mark else None,
             Evidence("eventTime.max", newest, "time", ids) if newest is not None else None,
-            Evidence("eventTime.avg", usual, "time", ids),
+            Evidence(f"eventTime.{name}", usual, "time", ids),
             Evidence("timestamp", start, "time", ids),
         ),
         cause="One row with an event time in the future is enough: the watermark follows the newest row seen and"
@@ -91,6 +91,15 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
         code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))',
         link=WATERMARK,
     )
+
+
+def _most(record: Progress, latest: float) -> tuple[str, float | None]:
+    """Return where most rows are in event time: their mean, or the oldest where a far row pulls the mean with it."""
+    low, mean, high = (epoch_ms(record.eventTime.get(name)) for name in ("min", "avg", "max"))
+    if not mean:
+        return "min", low
+    far = mean > latest and low is not None and high is not None and mean - low < high - mean
+    return ("min", low) if far else ("avg", mean)
 
 
 @rule("watermark-stuck", "The watermark does not move although newer rows come.")

@@ -212,3 +212,20 @@ def test_an_excerpt_without_rows_and_times_is_not_idle():
     event = {"Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryIdleEvent", "id": ID, "runId": RUN}
     rec = sw.load(json.dumps({**event, "timestamp": "2026-03-02T08:00:00.000Z"}))
     assert [diagnosis.verdict for diagnosis in rec.diagnose().values()] == ["idle"]
+
+
+@pytest.mark.parametrize(
+    ("low", "mean", "high", "expected"),
+    [
+        ("2024-05-06T10:11:00.000Z", "2104-01-01T00:00:00.000Z", "9999-12-31T00:00:00.000Z", ["watermark-ahead"]),
+        ("2024-05-06T10:11:00.000Z", "2024-05-06T10:25:00.000Z", "2024-05-06T13:00:00.000Z", ["watermark-ahead"]),
+        ("2024-05-06T10:11:00.000Z", "2024-05-06T12:05:00.000Z", "2024-05-06T12:11:00.000Z", []),
+        ("2024-05-06T12:00:00.000Z", "2024-05-06T12:05:00.000Z", "2024-05-06T12:11:00.000Z", []),
+        ("2024-05-06T10:10:00.000Z", "2024-05-06T10:11:00.000Z", "2024-05-06T10:12:30.000Z", []),
+    ],
+)
+def test_one_far_row_is_seen_in_its_own_batch(low, mean, high, expected):
+    """A far row pulls the mean with it, and yet is one row; a clock that is wrong moves all of them."""
+    made = record(state=["stateStoreSave"])
+    made["eventTime"] |= {"min": low, "avg": mean, "max": high}
+    assert alarms(json.dumps(made)) == expected

@@ -305,3 +305,14 @@ def test_old_batches_are_bins_with_their_count():
     assert (frame["count"].iloc[-50:] == 1).all()
     assert frame["timestamp"].is_monotonic_increasing
     assert frame["numInputRows"].iloc[0] == 40
+
+
+def test_to_pandas_with_times_beyond_its_nanoseconds():
+    """A row of the year 9999, as people mark "never", takes the watermark with it and breaks no frame."""
+    pytest.importorskip("pandas")
+    event_time = {"max": "9999-12-31T23:59:59.999Z", "min": "0001-01-01T00:00:00.000Z"}
+    frame = history(record(0, eventTime=event_time), record(1)).to_pandas()
+    assert frame["eventTime.max"][0].isoformat() == "9999-12-31T23:59:59.999000+00:00"
+    assert frame["eventTime.max"][1].isoformat() == "2026-03-02T08:00:00+00:00"
+    assert frame["eventTime.watermark"].isna().tolist() == [True, False]
+    assert str(frame["eventTime.min"].dt.tz) == "UTC"
