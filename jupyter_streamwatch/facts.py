@@ -28,6 +28,7 @@ class Facts:
         watermarks: Column and delay (ms) of each declared watermark.
         stateful: Names of the stateful operators.
         shufflePartitions: Shuffle partitions that the run uses.
+        sessionPartitions: Shuffle partitions that its session asks for; a checkpoint keeps those of its first run.
         pythonUdf: Whether the plan calls Python.
         foreachBatch: Whether a ``foreachBatch`` function writes the result.
         rateLimit: Options of the sources that limit a batch, as (name, value).
@@ -46,6 +47,7 @@ class Facts:
     watermarks: tuple[tuple[str, float], ...] | None = None
     stateful: tuple[str, ...] | None = None
     shufflePartitions: int | None = None
+    sessionPartitions: int | None = None
     pythonUdf: bool | None = None
     foreachBatch: bool | None = None
     rateLimit: tuple[tuple[str, str], ...] | None = None

@@ -61,10 +61,13 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
 
 @rule("pinned-conf", "A changed number of shuffle partitions has no effect on this checkpoint.")
 def pinned_conf(window: Window, load: Load) -> Hint | None:
-    """Raise when the session's number of shuffle partitions is not the one that the checkpoint has pinned."""
+    """Raise when the session's number of shuffle partitions is not the one that the checkpoint has pinned.
+
+    Only for a run that goes on with a checkpoint: a setting changed after a first start is meant for other queries.
+    """
     del load
-    last, wanted = window.last, window.facts.shufflePartitions
-    if last is None or wanted is None or not last.stateOperators:
+    last, wanted = window.last, window.facts.sessionPartitions
+    if last is None or wanted is None or not last.stateOperators or window.run is None or not window.run.firstBatch:
         return None
     used = [one.numShufflePartitions for one in last.stateOperators if one.numShufflePartitions]
     # A global limit or an aggregation without keys has one partition whatever the setting.

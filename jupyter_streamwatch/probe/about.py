@@ -42,9 +42,13 @@ _FIELDS = (
     "watermarks",
     "stateful",
     "shufflePartitions",
+    "sessionPartitions",
     "pythonUdf",
     "rateLimit",
 )
+
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 def _classic(spark: Any, query: Any) -> Facts:
@@ -84,6 +88,7 @@ def _classic(spark: Any, query: Any) -> Facts:
         watermarks=found.watermarks if found else None,
         stateful=found.stateful if found else None,
         shufflePartitions=asked("shufflePartitions", lambda: _partitions(run)),
+        sessionPartitions=asked("sessionPartitions", lambda: _session_partitions(run)),
         pythonUdf=found.python if found else None,
         foreachBatch=None if described is None else kind == "foreachBatch",
         rateLimit=tuple((name, redact(value)) for name, value in found.limits) if found else None,
@@ -107,10 +112,14 @@ def _sources(run: Any) -> tuple[str, ...]:
 
 def _partitions(run: Any) -> int:
     """Return the shuffle partitions of the run: those that its checkpoint pins, once a batch has been planned."""
-    name = "spark.sql.shuffle.partitions"
     last = run.lastExecution()
     if last is not None:
-        pinned = last.offsetSeqMetadata().conf().get(name)
+        pinned = last.offsetSeqMetadata().conf().get(_PARTITIONS)
         if pinned.isDefined():
             return int(pinned.get())
-    return int(run.sparkSession().conf().get(name))
+    return _session_partitions(run)
+
+
+def _session_partitions(run: Any) -> int:
+    """Return the shuffle partitions that the session asks for; the run itself works on a copy of its settings."""
+    return int(run.sparkSession().conf().get(_PARTITIONS))

@@ -75,7 +75,7 @@ def test_a_windowed_count_in_foreach_batch(spark, tmp_path):
     assert (facts.outputMode, facts.sink, facts.foreachBatch) == ("update", "foreachBatch", True)
     wait_until(lambda: query.lastProgress, 60, "a batch")
     facts = probe.facts(spark, query)
-    assert facts.shufflePartitions == 3
+    assert (facts.shufflePartitions, facts.sessionPartitions) == (3, 2)
     assert facts.stateful == tuple(operator["operatorName"] for operator in query.lastProgress["stateOperators"])
 
 
@@ -141,7 +141,7 @@ def test_a_foreach_writer_is_named(spark):
 
 
 def test_the_checkpoint_pins_the_partitions(spark, tmp_path):
-    """A restarted stateful query keeps the partitions of its first run: those are told."""
+    """A restarted stateful query keeps the partitions of its first run, whatever its session asks for."""
     add_file(tmp_path / "in", "a.json", [{"n": 1}])
     frame = files(spark, tmp_path / "in").groupBy("n").count()
     for partitions in ("2", "4"):
@@ -149,8 +149,9 @@ def test_the_checkpoint_pins_the_partitions(spark, tmp_path):
         query = start(frame, mode="update", checkpoint=tmp_path / "cp", trigger={"availableNow": True})
         query.awaitTermination(60)
         add_file(tmp_path / "in", f"{partitions}.json", [{"n": 2}])
+    facts = probe.facts(spark, query)
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    assert probe.facts(spark, query).shufflePartitions == 2
+    assert (facts.shufflePartitions, facts.sessionPartitions) == (2, 4)
 
 
 def test_active_queries_of_all_sessions_are_listed(spark):

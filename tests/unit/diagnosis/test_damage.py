@@ -87,7 +87,7 @@ def test_mutated_records_never_raise(seed):
         rateLimit=rng.choice([None, (), (("maxOffsetsPerTrigger", "many"),)]),
         temporaryCheckpoint=True,
         pythonUdf=True,
-        shufflePartitions=8,
+        sessionPartitions=8,
     )
     tasks = {
         name: rng.choice([0, 1, 2500, float("nan")]) for name in ("busyMs", "queueMs", "runTimeMs", "runTimeMs.max")

@@ -183,7 +183,7 @@ def test_everything_is_json():
 )
 def test_every_hint_is_whole(batches):
     """A title, evidence with batches, a cause in a sentence, a fix, and a page of Spark's documentation."""
-    diagnosis = judge(batches, facts=Facts(temporaryCheckpoint=True, shufflePartitions=8))
+    diagnosis = judge(batches, facts=Facts(temporaryCheckpoint=True, sessionPartitions=8))
     assert len(diagnosis.hints) >= 3
     for one in diagnosis.hints:
         assert one.severity in SEVERITIES

@@ -86,10 +86,14 @@ def test_temporary_checkpoint_is_info_and_not_said_of_sinks_for_looking():
     assert "temporary-checkpoint" not in codes(judge(records(sink=FOREACH_BATCH)))
 
 
-@pytest.mark.parametrize(("wanted", "fires"), [(8, True), (4, False), (None, False)])
-def test_pinned_conf(wanted, fires):
-    """The session's number of partitions is not the one in use."""
-    diagnosis = judge(records(state=[operator()]), facts=Facts(shufflePartitions=wanted))
+@pytest.mark.parametrize(("wanted", "first", "fires"), [(8, 5, True), (4, 5, False), (None, 5, False), (8, 0, False)])
+def test_pinned_conf(wanted, first, fires):
+    """A run that goes on with a checkpoint does not use the session's number of partitions.
+
+    After a first start the session's setting is for other queries; what the run uses is pinned by then.
+    """
+    facts = Facts(sessionPartitions=wanted, shufflePartitions=4)
+    diagnosis = judge(records(state=[operator()], first=first), facts=facts)
     assert ("pinned-conf" in codes(diagnosis)) == fires
 
 
