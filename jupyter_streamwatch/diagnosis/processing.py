@@ -92,28 +92,41 @@ def driver_bound(window: Window, load: Load) -> Hint | None:
 
 @rule("contention", "Other work holds the cores, and the batch waits for them.")
 def contention(window: Window, load: Load) -> Hint | None:
-    """Raise when stages wait long for their first task."""
+    """Raise when stages wait long for their first task, for a while or again and again.
+
+    A small query beside a large one has several quick batches between two that wait: then no batch in a row waits, and
+    yet most of the time is lost to it.
+    """
     t = window.t
 
     def waits(added: float, queue: float) -> bool:
         return queue >= max(t.queue * added, t.queue_least)
 
-    if not _held(window, waits, "durationMs.addBatch", "tasks.queueMs"):
+    columns = ("durationMs.addBatch", "tasks.queueMs")
+    batches = zip(window.recent("batchId"), *map(window.recent, columns), strict=True)
+    told = [(number, added, queue) for number, added, queue in batches if number >= 0 <= added and queue >= 0]
+    waited = {int(number): queue for number, added, queue in told if waits(added, queue)}
+    often = len(waited) > len(told) / 2
+    lost = sum(waited.values())
+    again = len(waited) >= t.min_batches and lost >= t.dominates * sum(added for _, added, _ in told)
+    if not again and not _held(window, waits, *columns):
         return None
-    queue = window.usual("tasks.queueMs") or 0.0
+    queue = median(waited.values()) or 0.0
     return Hint(
         code="contention",
         severity="warning" if load.pressed or (load.interval and queue >= t.part * load.interval) else "info",
-        title=f"The batch waits {duration(queue)} for a free core",
-        evidence=gathered(seen(window, "tasks.queueMs", "ms"), *batch_time(window, load)),
+        title=f"The batch waits {duration(queue)} for a free core"
+        if often
+        else f"{len(waited)} of the last {len(told)} batches wait about {duration(queue)} for a free core",
+        evidence=(Evidence("tasks.queueMs", queue, "ms", tuple(waited)), *batch_time(window, load)),
         cause="Tasks of other queries or jobs hold all cores; Spark starts jobs first come, first served.",
         fix="Give each query a scheduler pool with spark.scheduler.mode=FAIR (set when the application starts), more"
         " cores, or a trigger interval that leaves time for the others.",
         code_fix='spark.sparkContext.setLocalProperty("spark.scheduler.pool", "this_query")'
         "  # before start(); needs spark.scheduler.mode=FAIR",
-        effect=shorter(window, queue, low=0.3),
+        effect=shorter(window, queue, low=0.3) if often else None,
         link="https://spark.apache.org/docs/latest/job-scheduling.html#scheduling-within-an-application",
-        share=_share(window, queue),
+        share=_share(window, queue) if often else lost / sum(added for _, added, _ in told),
     )
 
 

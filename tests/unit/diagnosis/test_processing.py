@@ -39,6 +39,23 @@ def test_contention_when_stages_wait_for_cores(queue, fires):
         assert codes(diagnosis)[0] == "contention"
 
 
+@pytest.mark.parametrize(("every", "queue", "fires"), [(3, 3900, True), (3, 900, False), (10, 3900, False)])
+def test_contention_when_every_third_batch_waits(every, queue, fires):
+    """A small query beside a large one: quick batches in the gaps, and most of the time lost in those between."""
+
+    def waits(i):
+        return i % every == every - 1
+
+    made = records(interval=1000, ms=lambda i: queue + 100 if waits(i) else 250)
+    diagnosis = judge(made, tasks={"busyMs": 10, "queueMs": lambda i: queue if waits(i) else 5})
+    assert ("contention" in codes(diagnosis)) == fires
+    if fires:
+        found = hint(diagnosis, "contention")
+        assert found.severity == "warning"
+        assert found.title == "6 of the last 19 batches wait about 3.9 s for a free core"
+        assert found.evidence[0].batches == (2, 5, 8, 11, 14, 17)
+
+
 @pytest.mark.parametrize(
     ("tasks", "code"),
     [
