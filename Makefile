@@ -31,13 +31,13 @@ $(BIN)/python:
 
 .venv/.ready: pyproject.toml | $(BIN)/python
 	scripts/system.sh java
-	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --python $(BIN)/python -e ".[connect,demo,lint,test]" "pyspark[connect]==$(SPARK)"
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python -e ".[connect,demo,lint,test]" "pyspark[connect]==$(SPARK)"
 	@touch $@
 
 # The oldest Spark, and the lowest version of every dependency that pyproject.toml promises to work with.
 .venv-oldest/.ready: pyproject.toml .venv/.ready
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
-	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --python $(OLDEST)/python --resolution lowest-direct \
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --compile-bytecode --python $(OLDEST)/python --resolution lowest-direct \
 	  -e ".[oldest]" "pyspark==$(OLDEST_SPARK)"
 	@touch $@
 

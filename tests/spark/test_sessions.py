@@ -82,13 +82,16 @@ def test_a_paused_and_then_killed_jvm_is_a_state():
     Nothing of ours prints a traceback.
     """
     done = run_apart("""
-        import os, signal
+        import faulthandler, gc, os, signal
+        faulthandler.dump_traceback_later(240, exit=True)
         spark = make_session()
         watch = sw.watch(spark)
         query = start(rate(spark), name="doomed", trigger={"processingTime": "200 milliseconds"})
         wait_until(lambda: watch.queries["doomed"].last)
         process = spark._sc._gateway.proc
 
+        gc.collect()
+        gc.disable()  # py4j tells the JVM of each reference that is collected, and would wait for it here
         os.kill(process.pid, signal.SIGSTOP)
         watch._attachment.hurry()  # somebody is asking when the JVM stops to answer
         assert watch.queries["doomed"].runs[0].state == "active"
@@ -96,6 +99,7 @@ def test_a_paused_and_then_killed_jvm_is_a_state():
         assert watch.recording().queries["doomed"].batches.rows
         assert watch.session.state == "live"
         os.kill(process.pid, signal.SIGCONT)
+        gc.enable()
         history = watch.queries["doomed"]
         last = history.last.batchId
         wait_until(lambda: history.last.batchId > last + 1)
