@@ -29,7 +29,7 @@ CREDIT = 0.5  # seconds of a processor that may be saved up, for the stills that
 
 MARK = "sw-still"  # the class by which widget.css knows our text and picture
 EMPTY = {"text/html": "", "text/plain": ""}
-PLACE = {"text/html": f'<div class="{MARK}"></div>', "text/plain": ""}
+_PLACE = f'<div class="{MARK}"></div>'
 # A page without the live view, as its kernel is gone, says "model not found" in its place: the still says more.
 _ALONE = f".jp-OutputArea-child:has(.{MARK})+.jp-OutputArea-child:not(:has(.sw-root)){{display:none}}"
 
@@ -66,13 +66,13 @@ class Stills:
         self._looked = False
 
     def show(self, view: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        """Show a live view, between the places of its stills."""
+        """Show a live view, between the places of its stills; a terminal gets the states as text."""
         from IPython.display import display
 
         outputs = Outputs()
         self._outputs.append(outputs)
-        display(PLACE, raw=True, display_id=outputs.text)
-        display({**view, "text/plain": "[live view]"}, metadata=metadata, raw=True, display_id=outputs.view)
+        display({"text/html": _PLACE, "text/plain": self._text()}, raw=True, display_id=outputs.text)
+        display({**view, "text/plain": ""}, metadata=metadata, raw=True, display_id=outputs.view)
         display(EMPTY, raw=True, display_id=outputs.picture)
 
     def begin(self) -> None:
@@ -117,13 +117,10 @@ class Stills:
     def make(self) -> None:
         """Make a still now and show it in the outputs; what it cost is counted."""
         from jupyter_streamwatch.report.elements import Html, el
-        from jupyter_streamwatch.report.static import static
 
         began = time.thread_time()
         self._kept, self._ends, self._at = self._state(), self._ended(), self._clock()
-        session = self._source.session
-        now = time.time() * 1000 if session.state == "live" else None
-        bundles = static([history.snapshot() for history in self._source.histories()], session, now=now).bundles()
+        bundles = self._taken().bundles()
         hidden = el("div", el("style", Html(_ALONE)), Html(bundles[0]["text/html"]), class_=MARK)
         with self._lock:
             if not self._closed.is_set():
@@ -131,6 +128,20 @@ class Stills:
                     _update(outputs.text, {**bundles[0], "text/html": hidden})
                     _update(outputs.picture, bundles[1] if len(bundles) > 1 else EMPTY)
         self._credit -= time.thread_time() - began
+
+    def _taken(self) -> Static:
+        from jupyter_streamwatch.report.static import static
+
+        session = self._source.session
+        now = time.time() * 1000 if session.state == "live" else None
+        return static([history.snapshot() for history in self._source.histories()], session, now=now)
+
+    def _text(self) -> str:
+        try:
+            return self._taken().text
+        except Exception:  # nothing of ours is raised into a cell
+            _log.warning("The states could not be written as text", exc_info=True)
+            return ""
 
     def _run(self) -> None:
         while not self._closed.wait(LOOK if self._looked else GLANCE):

@@ -25,6 +25,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 ROOTS = ".sw-root"
+PATIENCE = 120  # seconds that a step may take on a machine with other things to do
 
 
 class Server:
@@ -67,7 +68,7 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "jupyterlab", *arguments], env=environment, stdout=log, stderr=log
             )
-        wait_until(self._answers, 60, f"the server does not answer; see {self.log}")
+        wait_until(self._answers, PATIENCE, f"the server does not answer; see {self.log}")
 
     def _answers(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
@@ -102,6 +103,8 @@ class Notebook:
         self.page = page
         self.path = path
         self.errors: list[str] = []
+        page.set_default_timeout(PATIENCE * 1000)
+        page.set_default_navigation_timeout(PATIENCE * 1000)
         page.on("pageerror", self._note)
         self.url = (
             f"{server.url}/notebooks/{path.name}"
@@ -118,11 +121,10 @@ class Notebook:
     def open(self) -> None:
         """Go to the notebook, also again: its kernel goes on."""
         self.page.goto(self.url)
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
         self.page.wait_for_function(
             "() => globalThis.jupyterapp?.shell.currentWidget?.context?.sessionContext?.session?.kernel"
-            "?.connectionStatus === 'connected'",
-            timeout=60_000,
+            "?.connectionStatus === 'connected'"
         )
 
     def run(self, cell: int) -> None:
@@ -133,7 +135,7 @@ class Notebook:
             cell,
         )
 
-    def ran(self, cell: int, timeout: float = 60) -> None:
+    def ran(self, cell: int, timeout: float = PATIENCE) -> None:
         """Run a cell and wait for its end."""
         before = self.count(cell)
         self.run(cell)
@@ -177,7 +179,7 @@ class Notebook:
         """The marks of a dashboard: see Dashboard.mark in dashboard.ts."""
         return dict(self.page.locator(ROOTS).nth(view).evaluate("root => ({...root.dataset})"))
 
-    def wait(self, condition: str, timeout: float = 20, view: int = 0) -> None:
+    def wait(self, condition: str, timeout: float = PATIENCE, view: int = 0) -> None:
         """Wait until a JavaScript condition on ``d`` (the marks of a dashboard) holds."""
         self.page.wait_for_function(
             "([roots, view, condition]) => { const d = document.querySelectorAll(roots)[view]?.dataset;"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser import scenes
+from tests.browser.lab import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,6 +74,7 @@ def show(browser: Any, pictures: dict[str, Any], tmp_path: Path) -> Iterator[Cal
         context = browser.new_context(viewport={"width": width, "height": 900}, timezone_id="Europe/Berlin", **more)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         file = tmp_path / "page.html"
@@ -102,6 +104,14 @@ def test_contrast(show: Callable[..., Any], dark: bool) -> None:
     ratios = show("several", dark=dark).evaluate(CONTRAST)
     assert ratios["texts"] >= 4.5
     assert ratios["marks"] >= 3
+
+
+def test_paper_is_light(show: Callable[..., Any]) -> None:
+    """Printed from a dark theme, text has contrast on white."""
+    page = show("several", dark=True)
+    page.emulate_media(media="print")
+    assert page.locator(".sw-root").evaluate("root => getComputedStyle(root).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(CONTRAST)["texts"] >= 4.5
 
 
 def test_columns_line_up(show: Callable[..., Any]) -> None:

@@ -338,7 +338,8 @@ def test_stopping_swaps_every_shown_output(watch: FakeWatch, made: dashboard.Das
     ids = [more["display_id"] for _, more in shown]
     assert len(set(ids)) == 6
     assert "application/vnd.jupyter.widget-view+json" in shown[1][0]
-    assert "bokehjs" not in shown[1][0]["text/plain"]
+    assert "clicks" in shown[0][0]["text/plain"], "what a terminal prints"
+    assert shown[1][0]["text/plain"] == ""
     stopper = threading.Thread(target=watch.stop)
     stopper.start()
     stopper.join()

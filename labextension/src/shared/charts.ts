@@ -222,6 +222,8 @@ export class Charts {
       const inside = x >= frame.bbox.left && x <= frame.bbox.left + frame.bbox.width;
       this.actions.point(inside ? this.nearest(frame.x_scale.invert(x)) : null);
     });
+    // The dashboard takes the focus, for its keys; a chart would draw a frame around itself.
+    panel.place.addEventListener("mousedown", (event) => event.preventDefault(), { capture: true });
     // The wheel scrolls the page; with Ctrl or Cmd it zooms. Bokeh listens deeper, so it is kept from hearing.
     panel.place.addEventListener(
       "wheel",
