@@ -1,0 +1,1 @@
+"""Real Spark runs with one injected fault each, and healthy ones: what the first hint must be."""
