@@ -169,7 +169,7 @@ class Watch:
     def recording(self) -> Recording:
         """Everything known by now, as plain data."""
         histories = [history.snapshot() for history in self.queries.values()]
-        progress = [p for history in histories for p in history.recent]
+        progress = sorted((p for history in histories for p in history.recent), key=lambda p: p.start_ms or 0)
         return Recording(histories, progress=progress, environment=self._environment(), taken=time.time() * 1000)
 
     def on_hint(self, callback: Callable[[History, Hint], None]) -> Callable[[], None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 import uuid
 from pathlib import Path
 
@@ -361,15 +360,3 @@ def test_mutated_records_never_break_anything(record):
     for name in batches:
         assert len(batches[name]) == batches.rows
     assert isinstance(parse(p.json), Progress)
-
-
-def test_parse_is_fast():
-    """A usual record takes well under 0.3 ms (three times that is allowed on a busy machine)."""
-    text = json.dumps(FULL)
-    parse(text)
-    best = float("inf")
-    for _ in range(50):
-        start = time.perf_counter()
-        parse(text)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.0009
