@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.delivery import Source
     from jupyter_streamwatch.report.static import Static
 
-FIRST = 4.0  # seconds of being looked at before the first still: some batches are there then
-EVERY = 30.0  # seconds between two stills
+FIRST = 4.0  # seconds before the first still, when there is a batch or an error to show
+EVERY = 30.0  # seconds between two stills, and before a first one that can only name the queries
 LOOK = 1.0  # seconds between two looks whether one is due,
 GLANCE = 5.0  # while nobody looks at the dashboard
 SHARE = 0.004  # of one processor: what all stills together may cost
@@ -111,7 +111,8 @@ class Stills:
         if self._credit < 0 or not histories or self._state() == self._kept:
             return False
         if self._kept is None:
-            return any(history.batches.rows for history in histories) and now - (self._begun or 0.0) >= FIRST
+            told = any(history.batches.rows for history in histories) or len(self._ended()) > 1
+            return now - (self._begun or 0.0) >= (FIRST if told else EVERY)
         return away or self._ended() != self._ends or (looked and now - self._at >= EVERY)
 
     def make(self) -> None:

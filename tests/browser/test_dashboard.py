@@ -201,14 +201,19 @@ def test_stop_leaves_a_static_picture(notebook: Callable[..., Notebook]) -> None
     assert made.errors == []
 
 
+OFTEN = f"{IMPORT}\nfrom jupyter_streamwatch import stills\nstills.EVERY = stills.SHARE = 1"
 STILLS = """() => ['.sw-still td', '.jp-RenderedImage img'].map(
     name => [...document.querySelectorAll(name)].filter(one => one.getClientRects().length).length)"""
-# Counts in how many frames something of a still was seen.
-WATCHFUL = f"""() => {{
+# Counts how often something of a still took up room.
+WATCHFUL = """() => {
     globalThis.seen = 0;
-    const look = () => {{ seen += ({STILLS})().some(Boolean); requestAnimationFrame(look); }};
-    look();
-}}"""
+    const sizes = new ResizeObserver(entries => entries.forEach(({target, contentRect}) => {
+        seen += Boolean(contentRect.height && target.querySelector('.sw-still td, .jp-RenderedImage'));
+    }));
+    const watch = () => document.querySelectorAll('.jp-OutputArea-child').forEach(one => sizes.observe(one));
+    new MutationObserver(watch).observe(document.querySelector('.jp-Notebook'), {childList: true, subtree: true});
+    watch();
+}"""
 
 
 def test_without_a_stop_text_and_picture_are_kept(notebook: Callable[..., Notebook]) -> None:
@@ -216,7 +221,7 @@ def test_without_a_stop_text_and_picture_are_kept(notebook: Callable[..., Notebo
 
     While the live views were there, nothing of their stills was seen; that holds for each of two dashboards.
     """
-    made = notebook(SHOW, "watch.dashboard()", "from jupyter_streamwatch import stills; stills.EVERY = 1")
+    made = notebook(SHOW, "watch.dashboard()", OFTEN)
     made.ran(2)
     made.run(0)
     made.ran(1)

@@ -406,6 +406,15 @@ def test_a_query_that_ends_is_kept_at_once(watch: FakeWatch, camera: Camera) -> 
     assert camera.after(0)
 
 
+def test_a_query_that_fails_before_its_first_batch_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no batch to wait for: its error is in the first still."""
+    watch = FakeWatch(batches=0, pace=0)
+    camera = Camera(watch, monkeypatch)
+    assert not camera.after(stills.FIRST)
+    watch.histories()[0].end("run-1", 0.0, "ValueError: no", "STREAM_FAILED")
+    assert camera.after(1)
+
+
 def test_stills_cost_little(watch: FakeWatch, camera: Camera) -> None:
     """A query that fails every second for an hour, and a slow processor: stills stay within their share of it."""
     made = 0
