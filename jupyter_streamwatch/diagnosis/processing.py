@@ -30,7 +30,8 @@ def batch_stuck(window: Window, load: Load) -> Hint | None:
     ran, quiet, usual = hangs
     ids = (batch.batchId,) if batch.batchId is not None else ()
     tasks = bool(batch.tasksRunning)
-    where = f"{batch.tasksRunning} tasks run" if tasks else "no task runs, so the driver waits"
+    run = "1 task runs" if batch.tasksRunning == 1 else f"{batch.tasksRunning} tasks run"
+    where = run if tasks else "no task runs, so the driver waits"
     return Hint(
         code="batch-stuck",
         severity="critical",

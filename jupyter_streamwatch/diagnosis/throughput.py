@@ -54,7 +54,9 @@ def at_capacity(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="at-capacity",
         severity="warning",
-        title=f"Batches take {percent(load.utilisation)} of the trigger interval",
+        title=f"Batches take {percent(load.utilisation)} of the trigger interval"
+        if load.utilisation is None or load.utilisation <= 1
+        else f"Most batches overrun the {duration(load.interval)} trigger interval; quicker ones make up for it",
         evidence=batch_time(window, load),
         cause="Hardly any time is left: a small rise of the rate, or one slow batch, and the query lags.",
         fix="Shorten the batch before the rate rises, or give it a longer trigger interval.",

@@ -123,6 +123,8 @@ def _by_interval(load: Load) -> Verdict:
         return "catching-up", f"{against}, with fewer rows from batch to batch."
     if load.band == "over":
         return "falling-behind", f"{against}."
+    if load.band == "near" and load.utilisation is not None and load.utilisation > 1:
+        return "at-capacity", f"Most {against[0].lower()}{against[1:]}; quicker ones make up for it."
     if load.band == "near":
         return "at-capacity", f"{against}: hardly any time is left."
     return "keeping-up", f"{against}."
