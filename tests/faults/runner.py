@@ -67,7 +67,7 @@ def attempt(case: Case, directory: Path) -> Outcome:
 
 
 def run(case: Case, directory: Path) -> Outcome:
-    """Run a case and keep its recording."""
+    """Run a case and keep its recording; one that went wrong, or was disturbed, replaces none."""
     spark = session()
     root = directory / case.name
     root.mkdir()
@@ -78,7 +78,8 @@ def run(case: Case, directory: Path) -> Outcome:
             query = case.run(bench)
             bench.settle(query)
             outcome = judged(case, watch.diagnose(str(query.id)), time.monotonic() - began)
-            save(watch, query, root)
+            if outcome.right or not recorded(case).exists():
+                save(watch, query, case, root)
             for one in bench.started:
                 stop(one)
     finally:
@@ -94,14 +95,18 @@ def stop(query: Any) -> None:
         print(f"{query.id} did not stop: {type(error).__name__}")
 
 
-def save(watch: Any, query: Any, root: Path) -> None:
+def recorded(case: Case) -> Path:
+    return RECORDINGS / f"{case.name}.jsonl"
+
+
+def save(watch: Any, query: Any, case: Case, root: Path) -> None:
     """Keep the recording without this machine's paths, and beside it what a recording does not hold."""
     recording = watch.recording()
     history = recording.queries[str(query.id)]
-    more: dict[str, Any] = {"case": root.name, "query": history.id}
+    more: dict[str, Any] = {"case": case.name, "query": history.id}
     if history.running is not None:
         more |= {"now": time.time() * 1000, "running": asdict(history.running)}
-    path = RECORDINGS / f"{root.name}.jsonl"
+    path = recorded(case)
     recording.save(path)
     text = path.read_text() + json.dumps(more) + "\n"
     for known, neutral in ((str(root), "/data"), (str(ROOT), "/app")):

@@ -54,7 +54,7 @@ def join(bench: Bench) -> Any:
     left = bench.batches(50, advance=5000).withWatermark("timestamp", "5 seconds")
     right = bench.batches(50, advance=5000).select(F.col("value").alias("id"), F.col("timestamp").alias("at"))
     bound = "id = value AND at BETWEEN timestamp AND timestamp + INTERVAL 5 SECONDS"
-    return bench.wait(bench.start(left.join(right.withWatermark("at", "5 seconds"), F.expr(bound)), trigger=3), 6)
+    return bench.wait(bench.start(left.join(right.withWatermark("at", "5 seconds"), F.expr(bound)), trigger=4), 5)
 
 
 @healthy
@@ -142,7 +142,7 @@ def restart(bench: Bench) -> Any:
 @healthy
 def busy_for_60_percent(bench: Bench) -> Any:
     """Batches leave two fifths of the interval."""
-    return bench.wait(bench.start(bench.batches(200).select(slowly(10)("value")), trigger=2), 7)
+    return bench.wait(bench.start(bench.batches(200).select(slowly(16)("value")), trigger=3), 6)
 
 
 @healthy

@@ -9,7 +9,7 @@ import pytest
 import jupyter_streamwatch as sw
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.facts import RunningBatch
-from tests.faults.runner import CASES, RECORDINGS, judged
+from tests.faults.runner import CASES, RECORDINGS, judged, recorded
 
 FAULTS = [case for case in CASES.values() if case.code]
 HEALTHY = [case for case in CASES.values() if not case.code]
@@ -17,7 +17,7 @@ HEALTHY = [case for case in CASES.values() if not case.code]
 
 def replay(case):
     """Diagnose the query that the recording was made for, as it was then."""
-    path = RECORDINGS / f"{case.name}.jsonl"
+    path = recorded(case)
     more = json.loads(path.read_text().splitlines()[-1])
     recording = sw.load(path)
     history = recording.queries[more["query"]]
@@ -47,10 +47,10 @@ def test_every_case_has_a_recording():
     assert sorted(CASES) == sorted(path.stem for path in RECORDINGS.glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_recordings_are_small_and_say_nothing_of_the_machine(name):
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_recordings_are_small_and_say_nothing_of_the_machine(case):
     """Less than 60 kB, everything understood, and no path of where they were made."""
-    path = RECORDINGS / f"{name}.jsonl"
+    path = recorded(case)
     text = path.read_text()
     assert len(text) < 60_000
     assert not sw.load(path).skipped
