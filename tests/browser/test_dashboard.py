@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 IMPORT = f"{PROLOGUE}\nfrom tests.browser.fakes import FakeWatch"
 SHOW = f"{IMPORT}\nwatch = FakeWatch()\nwatch.dashboard()"
+LOAD = f"{IMPORT}\nfrom jupyter_streamwatch import charts\ncharts.build(FakeWatch(pace=0).histories()[0]);"
 BUSY = "import pathlib, time\nwhile not pathlib.Path('enough').exists():\n    time.sleep(0.1)"
 EXECUTING = "cell => jupyterapp.shell.currentWidget.content.widgets[cell].model.executionState === 'running'"
 
@@ -23,7 +24,7 @@ EXECUTING = "cell => jupyterapp.shell.currentWidget.content.widgets[cell].model.
 @pytest.fixture(scope="module")
 def live(notebook: Callable[..., Notebook]) -> Notebook:
     """A notebook with a dashboard whose query has a batch every 0.25 s."""
-    made = notebook(SHOW, BUSY, "watch.pause()", "watch.views", "watch.stop();", IMPORT)
+    made = notebook(SHOW, BUSY, "watch.pause()", "watch.views", "watch.stop();", LOAD)
     made.ran(5)
     made.run(0)
     return made
