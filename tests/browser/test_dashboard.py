@@ -222,7 +222,7 @@ def test_without_a_stop_text_and_picture_are_kept(notebook: Callable[..., Notebo
 
     While the live views were there, nothing of their stills was seen; that holds for each of two dashboards.
     """
-    made = notebook(SHOW, "watch.dashboard()", OFTEN)
+    made = notebook(SHOW, "watch.dashboard()", OFTEN, height=2400)  # both are looked at
     made.ran(2)
     made.run(0)
     made.ran(1)
