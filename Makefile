@@ -1,6 +1,7 @@
 # make demo [HEADLESS=1]   JupyterLab on the live demo (HEADLESS=1: without a screen; leaves build/demo/)
 # make test                everything that continuous integration runs
 # make lint | unit | spark | browser | oldest | wheel    its parts
+# make faults              real queries with one injected fault each, and healthy ones: is the right hint first?
 # make bench               what the monitor costs, as ratios
 
 SHELL := /bin/bash
@@ -17,7 +18,7 @@ SOURCES := $(shell find labextension/src labextension/style -type f 2>/dev/null)
 export PYTHONDONTWRITEBYTECODE := 1
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: demo test lint unit spark connect ipython browser oldest wheel bench clean
+.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults bench clean
 
 test: lint unit spark connect ipython browser oldest wheel
 	@echo "All parts passed."
@@ -81,6 +82,9 @@ oldest: .venv-oldest/.ready $(STATIC)
 
 wheel: .venv/.ready $(STATIC)
 	$(PYTEST) tests/wheel
+
+faults: .venv/.ready
+	$(BIN)/python -m tests.faults
 
 bench: .venv/.ready $(STATIC)
 	@for bench in tests/benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
