@@ -25,6 +25,7 @@ def make_session() -> Any:
         SparkSession.builder.master("local[2]")
         .appName("streamwatch tests")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.default.parallelism", "2")
