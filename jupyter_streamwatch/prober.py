@@ -1,8 +1,8 @@
 """The thread that asks Spark what no event tells: facts of a run, its status, the running batch, a batch's tasks.
 
-Facts are read once a run, tasks once after each batch; status and the running batch twice a second while something is
-shown, every few seconds otherwise. A round that takes long makes the next one come later: at most a fifth of the time
-is spent on asking.
+Facts are read once a run, tasks once after each batch, of quick batches four times a second; status and the running
+batch twice a second while something is shown, every few seconds otherwise. A round that takes long makes the next one
+come later: at most a fifth of the time is spent on asking.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SHOWN_PACE = 0.5  # seconds
 SHARE = 4.0  # a round is followed by a pause of at least four times its length
-TASKS_KEPT = 256  # batches whose tasks wait to be read; older ones are let go
+TASKS_PACE = 0.25  # seconds between two reads of a batch's tasks: what they cost must not show in quick batches
+TASKS_KEPT = 8  # batches whose tasks wait to be read; older ones are let go
 
 
 class Prober:
@@ -56,7 +57,7 @@ class Prober:
         self._wake.set()
 
     def after_batch(self, job: Callable[[], None]) -> None:
-        """Do ``job`` soon, unless hundreds of batches end meanwhile."""
+        """Do ``job`` soon, unless many batches end meanwhile."""
         self._tasks.append(job)
         self._wake.set()
 
@@ -65,12 +66,16 @@ class Prober:
         self._wake.set()
 
     def _run(self) -> None:
-        due = 0.0
+        due = tasks_due = 0.0
         while not self._closed:
-            self._wake.wait(max(0.0, due - time.monotonic()))
+            until = min(due, tasks_due) if self._tasks else due
+            self._wake.wait(max(0.0, until - time.monotonic()))
             self._wake.clear()
-            while (self._jobs or self._tasks) and not self._closed:
-                _quietly((self._jobs or self._tasks).popleft())
+            while self._jobs and not self._closed:
+                _quietly(self._jobs.popleft())
+            if self._tasks and time.monotonic() >= tasks_due:
+                _quietly(self._tasks.popleft())
+                tasks_due = time.monotonic() + TASKS_PACE
             begun = time.monotonic()
             if begun >= due or due - begun > self._pace():
                 _quietly(self._each_round)

@@ -73,6 +73,7 @@ def _ended(kept: Store, batch: Batch) -> list[Execution]:
     """Return the batch's SQL executions with those below them once all have ended; none when they are not known."""
     pause = threading.Event()
     until = time.monotonic() + _LATEST
+    wait = 0.05
     windows: tuple[int, ...] = _WINDOWS
     while True:
         mine = _executions(kept, batch, windows)
@@ -81,7 +82,8 @@ def _ended(kept: Store, batch: Batch) -> list[Execution]:
         if time.monotonic() > until:
             return []
         windows = _WINDOWS if mine else _WINDOWS[:1]  # what is still to come is among the newest
-        pause.wait(0.05)
+        pause.wait(wait)
+        wait *= 2
 
 
 def _executions(kept: Store, batch: Batch, windows: tuple[int, ...]) -> list[Execution]:

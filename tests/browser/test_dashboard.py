@@ -176,6 +176,8 @@ def test_nothing_overflows(live: Notebook, width: int) -> None:
 
 def test_stopping_after_a_reload_keeps_the_picture(live: Notebook) -> None:
     """An output that was loaded anew cannot be swapped: its last picture stays, greyed, and says why."""
+    live.open()
+    live.wait("d.charts > 0 && d.painted > 0")
     live.ran(4)
     live.wait("d.connection !== 'live'")
     assert live.page.locator(f"{ROOTS}.sw-stale").count() == 1
@@ -230,7 +232,8 @@ def test_without_a_stop_text_and_picture_are_kept(notebook: Callable[..., Notebo
     made.wait("d.charts > 0 && d.painted > 0")
     made.wait("d.charts > 0 && d.painted > 0", view=1)
     made.page.wait_for_function(
-        "() => document.querySelectorAll('.sw-still td').length && document.querySelectorAll('img').length >= 2"
+        "() => [...document.querySelectorAll('.sw-still')].filter(one => one.querySelector('td')).length === 2"
+        " && document.querySelectorAll('.jp-RenderedImage img').length === 2"
     )
     first = made.page.locator(".sw-still").first.text_content()
     made.page.wait_for_function("first => document.querySelector('.sw-still').textContent !== first", arg=first)
