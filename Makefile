@@ -74,7 +74,8 @@ ipython: .venv/.ready $(STATIC)
 
 browser: .venv/.ready $(STATIC)
 	scripts/system.sh chromium
-	$(PYTEST) tests/browser
+	@# A page on a busy machine may miss its time; what fails twice is broken.
+	$(PYTEST) tests/browser || $(PYTEST) tests/browser --last-failed --last-failed-no-failures none
 
 oldest: .venv-oldest/.ready $(STATIC)
 	$(OLDEST)/python -m pytest -q -m oldest tests/unit tests/spark
