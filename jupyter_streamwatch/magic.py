@@ -79,9 +79,10 @@ class StreamWatchMagics(Magics):
 
     def _diagnose(self, words: list[str]) -> None:
         name = _at_most_one(words, "%streamwatch diagnose [QUERY]")
-        queries = _current().queries
+        active = _current()
+        queries = active.queries
         chosen = list(queries.values()) if name is None else [queries[name]]
-        texts = [f"{history.name or history.id}\n{_current().diagnose(history.id)}" for history in chosen]
+        texts = [f"{history.name or history.id}\n{active.diagnose(history.id)}" for history in chosen]
         print("\n\n".join(texts) or "No streaming query yet.")  # noqa: T201
 
     def _report(self, words: list[str]) -> Any:

@@ -24,22 +24,16 @@ def source_read_slow(window: Window, load: Load) -> Hint | None:
     level = _level(window, load)
     if level is None or not _writes_nothing(window) or _reads_nothing(window):
         return None
-    added = window.usual("durationMs.addBatch") or 0.0
-    return Hint(
+    return _hint(
+        window,
+        load,
         code="source-read-slow",
         severity=level,
-        title=f"Reading takes {duration(added)} of {duration(load.typical)} a batch",
-        evidence=gathered(
-            seen(window, "addBatch", "ms", "durationMs.addBatch"),
-            seen(window, "numInputRows", "rows"),
-            *batch_time(window, load),
-        ),
+        what="Reading",
         cause="The query only reads, its sink costs nothing to write, so the time goes into fetching and decoding.",
         fix="Read in more tasks (more Kafka partitions or minPartitions, smaller files), read less (columns, filters),"
         " and prefer Parquet to JSON and CSV.",
-        effect=None,
         link=API + "#input-sources",
-        share=min(added / load.typical, 1.0) if load.typical else None,
     )
 
 
@@ -49,21 +43,35 @@ def slow_sink(window: Window, load: Load) -> Hint | None:
     level = _level(window, load)
     if level is None or _writes_nothing(window) or not _reads_nothing(window):
         return None
-    added = window.usual("durationMs.addBatch") or 0.0
-    return Hint(
+    return _hint(
+        window,
+        load,
         code="slow-sink",
         severity=level,
-        title=f"Writing takes {duration(added)} of {duration(load.typical)} a batch",
+        what="Writing",
+        cause="The query only reads and writes, its source costs nothing to read, so the time goes into the sink.",
+        fix="Look at the storage behind the sink. Fewer and larger files are faster than many small ones: write from"
+        " fewer partitions, with a longer trigger interval.",
+        link=API + "#output-sinks",
+    )
+
+
+def _hint(window: Window, load: Load, *, code: str, severity: str, what: str, cause: str, fix: str, link: str) -> Hint:
+    """Both ends rest on the same numbers: the time in addBatch, and its share of the batch."""
+    added = window.usual("durationMs.addBatch") or 0.0
+    return Hint(
+        code=code,
+        severity=severity,
+        title=f"{what} takes {duration(added)} of {duration(load.typical)} a batch",
         evidence=gathered(
             seen(window, "addBatch", "ms", "durationMs.addBatch"),
             seen(window, "numInputRows", "rows"),
             *batch_time(window, load),
         ),
-        cause="The query only reads and writes, its source costs nothing to read, so the time goes into the sink.",
-        fix="Look at the storage behind the sink. Fewer and larger files are faster than many small ones: write from"
-        " fewer partitions, with a longer trigger interval.",
+        cause=cause,
+        fix=fix,
         effect=None,
-        link=API + "#output-sinks",
+        link=link,
         share=min(added / load.typical, 1.0) if load.typical else None,
     )
 
