@@ -1,0 +1,4 @@
+"""The checkpoint of a streaming query: what it holds, and what the next start on it does.
+
+Read-only, whatever happens. Needs neither Spark nor pyspark for folders of this machine and for URLs of fsspec.
+"""
