@@ -10,11 +10,11 @@ from jupyter_streamwatch.formats import event_log, files, gather, recorded
 from jupyter_streamwatch.formats.salvage import Found, Salvager
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jupyter_streamwatch.recording import Recording
 
-__all__ = ["FORMATS", "load"]
+__all__ = ["FORMATS", "load", "load_all"]
 
 FORMATS: Final = ("recording", "event-log", "text")
 WHOLE: Final = 64 << 20  # bytes up to which a text is read at once, as a JSON document must be
@@ -41,14 +41,37 @@ def load(path_or_text: str | os.PathLike[str], format: str | None = None, trigge
         ImportError: When a URL needs fsspec, or a ``.zstd`` file zstandard, and it is not installed.
         ValueError: When the format or the trigger is not known.
     """
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}.")
+    _check(format)
     stated = gather.stated(trigger)
     if isinstance(path_or_text, str) and files.is_content(path_or_text):
         found = _of_text(path_or_text, format)
     else:
         found = _of_path(os.fspath(path_or_text), format)
     return gather.recording(found, stated)
+
+
+def load_all(
+    sources: Iterable[str | os.PathLike[str] | IO[bytes]], format: str | None = None, trigger: Any = None
+) -> Recording:
+    """Read several paths, URLs or open binary files, in order, as one Recording: the parts of a log make one history.
+
+    Everything else is as for :func:`load`; a string is always a path.
+    """
+    _check(format)
+    stated = gather.stated(trigger)
+    return gather.recording((each for source in sources for each in _of_source(source, format)), stated)
+
+
+def _check(format: str | None) -> None:
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}.")
+
+
+def _of_source(source: str | os.PathLike[str] | IO[bytes], format: str | None) -> Iterator[Found]:
+    if isinstance(source, (str, os.PathLike)):
+        yield from _of_path(os.fspath(source), format)
+    else:
+        yield from _of_stream(files.buffered(source), format)
 
 
 def _of_text(text: str, format: str | None) -> Iterator[Found]:

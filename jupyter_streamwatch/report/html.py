@@ -18,6 +18,7 @@ from jupyter_streamwatch import overview
 from jupyter_streamwatch.format import clean, iso
 from jupyter_streamwatch.report import page
 from jupyter_streamwatch.report.elements import Html, el
+from jupyter_streamwatch.settings import StreamWatch
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.report.content import Content
@@ -37,6 +38,9 @@ addEventListener("beforeprint", () => {
 });
 """
 
+# When a page is dark: as its reader likes it, unless the theme is set.
+_DARK = {"auto": "(prefers-color-scheme: dark)", "light": "(max-width: 0)", "dark": "(min-width: 0)"}
+
 _PACKAGE = Path(__file__).parent.parent
 _NO_SCRIPT = "This report was made without the interactive charts: the front end of the package is not built."
 
@@ -49,21 +53,23 @@ def write(content: Content) -> str:
     if len(content.queries) == 1:
         title = f"{title}: {content.queries[0].line['name']}"
     remark = _NO_SCRIPT if not interactive and content.queries else ""
+    theme = StreamWatch.instance().theme
+    look = (_text(_PACKAGE / "report" / "page.css") or "").replace(_DARK["auto"], _DARK[theme])
     head = [
         el("meta", charset="utf-8"),
         el("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="color-scheme", content="light dark" if theme == "auto" else theme),
         el("meta", name="generator", content="jupyter-streamwatch"),
         el("title", clean(title)),
-        _style(_text(_PACKAGE / "report" / "page.css") or ""),
+        _style(look),
     ]
     styles = _text(_static("widget.css")) if interactive else None
     if styles:
         head.insert(-1, _style(styles))
     data = [_data(interactive[0])] if interactive else []
-    body = el("body", page.body(content, remark), *data, *(_script(text) for text in scripts))
-    return f"<!doctype html>\n{el('html', el('head', *head), body, lang='en')}\n"
+    body = el("body", page.body(content, remark, _DARK[theme]), *data, *(_script(text) for text in scripts))
+    return f"<!doctype html>\n{el('html', el('head', *head), body, lang='en', data_theme=theme)}\n"
 
 
 def _interactive(content: Content) -> list[Any] | None:

@@ -31,8 +31,8 @@ _WIDTH, _HEIGHT = 60, 16  # of the small rate chart
 _LINKS = ("https://", "http://")
 
 
-def body(content: Content, remark: str) -> Html:
-    """Make the page's content; ``remark`` is a line below the head, or empty."""
+def body(content: Content, remark: str, dark: str) -> Html:
+    """Make the page's content; ``remark`` is a line below the head, or empty; ``dark`` a media query."""
     queries = content.queries
     most = max(min(MOST, MOST_ROWS // max(len(queries), 1)), LEAST_ROWS)
     return el(
@@ -40,7 +40,7 @@ def body(content: Content, remark: str) -> Html:
         _head(content, remark),
         el("div", id="streamwatch"),
         _overview(content) if queries else el("p", NOTHING, class_="swr-nothing"),
-        *(_query(query, at, most) for at, query in enumerate(queries)),
+        *(_query(query, at, most, dark) for at, query in enumerate(queries)),
         _environment(content),
         class_="swr-page",
     )
@@ -144,7 +144,7 @@ def _bar(ratio: float | None, basis: str | None) -> Html | None:
     )
 
 
-def _query(query: Query, at: int, most: int) -> Html:
+def _query(query: Query, at: int, most: int, dark: str) -> Html:
     line, state = query.line, query.line["state"]
     hints = [_hint(hint) for hint in line["hints"]]
     details = line["details"]
@@ -157,7 +157,7 @@ def _query(query: Query, at: int, most: int) -> Html:
         el("details", el("summary", "Error in full"), el("pre", details), class_="swr-error swr-still")
         if details
         else None,
-        _picture(query.history, line["name"], narrow=at < NARROW_PICTURES) if at < PICTURES else None,
+        _picture(query.history, line["name"], dark, narrow=at < NARROW_PICTURES) if at < PICTURES else None,
         el("div", _facts(query), _runs(query.history), class_="swr-columns"),
         _batches(query.history, most),
         id=f"query-{at}",
@@ -184,7 +184,7 @@ def _hint(hint: dict[str, Any]) -> Html:
     )
 
 
-def _picture(history: History, title: str, *, narrow: bool) -> Html | None:
+def _picture(history: History, title: str, in_the_dark: str, *, narrow: bool) -> Html | None:
     if not history.batches.rows:
         return None
     from jupyter_streamwatch.charts import picture
@@ -194,12 +194,11 @@ def _picture(history: History, title: str, *, narrow: bool) -> Html | None:
         return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
     small = f"screen and (max-width: {NARROW + 100}px)"
-    dark = "(prefers-color-scheme: dark)"
     return el(
         "picture",
-        el("source", srcset=drawn(NARROW, dark=True), media=f"{small} and {dark}") if narrow else None,
+        el("source", srcset=drawn(NARROW, dark=True), media=f"{small} and {in_the_dark}") if narrow else None,
         el("source", srcset=drawn(NARROW, dark=False), media=small) if narrow else None,
-        el("source", srcset=drawn(WIDE, dark=True), media=f"screen and {dark}"),
+        el("source", srcset=drawn(WIDE, dark=True), media=f"screen and {in_the_dark}"),
         el("img", src=drawn(WIDE, dark=False), alt=f"Charts of {clean(title)}: the table of batches has the numbers"),
         class_="swr-picture swr-still",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -66,6 +67,20 @@ import importlib.util
 assert importlib.util.find_spec("pyspark") is None and importlib.util.find_spec("pandas") is None
 """
     run(bare, "-c", program, cwd=tmp_path)
+
+
+def test_the_command_works_without_pyspark(bare, tmp_path):
+    """``jupyter streamwatch`` is found by ``jupyter`` and reads without Spark; a mistake is one sentence."""
+    program = "from jupyter_streamwatch import testing; testing.recording().save('run.jsonl')"
+    run(bare, "-c", program, cwd=tmp_path)
+    path = {**os.environ, "PATH": f"{bare.parent}{os.pathsep}{os.environ['PATH']}"}
+    said = run(bare.with_name("jupyter"), "streamwatch", "report", "run.jsonl", cwd=tmp_path, env=path)
+    assert "report.html" in said
+    assert "streamwatch-data" in (tmp_path / "report.html").read_text()
+    call = [bare.with_name("jupyter-streamwatch"), "checkpoint", "nowhere"]
+    wrong = subprocess.run(call, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert len(wrong.stderr.strip().splitlines()) == 1
 
 
 def test_without_pyspark_watch_says_what_to_install(bare, tmp_path):

@@ -4,6 +4,7 @@ import type { Bokeh } from "../shared/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
 import type { Snapshot } from "../shared/protocol.ts";
 import { Store } from "../shared/store.ts";
+import type { Wish } from "../shared/theme.ts";
 
 function mount(): void {
   const data = document.getElementById("streamwatch-data");
@@ -15,7 +16,8 @@ function mount(): void {
   const bokeh = () => {
     return page.Bokeh ? Promise.resolve(page.Bokeh) : Promise.reject(new Error("BokehJS is missing in this file"));
   };
-  new Dashboard({ store, link: null, bokeh, theme: () => "auto" }).mount(place);
+  const theme = () => (document.documentElement.dataset.theme ?? "auto") as Wish;
+  new Dashboard({ store, link: null, bokeh, theme }).mount(place);
 }
 
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mount);
