@@ -161,14 +161,21 @@ class Batches(Mapping[str, NDArray[Any]]):
         return self._column(name, "high")
 
     def tail(self, rows: int) -> Batches:
-        """The newest batches kept in full: at least ``rows`` where there are as many, at the same cost however long."""
-        chunks = self._chunks
-        start, held = len(chunks), 0
-        while start and held < rows:
-            start -= 1
-            held += chunks[start][1]
-        bins = Bins.empty(self._width)
-        return Batches(self._index, self._width, bins, chunks[start:], self._runs)
+        """The newest ``rows`` of the batches kept in full, or all of these, at the same cost however many there are."""
+        parts: list[Floats] = []
+        held = 0
+        for data, used in reversed(self._chunks):
+            if held >= rows:
+                break
+            parts.insert(0, data[max(used - (rows - held), 0) : used, : self._width])
+            held += len(parts[0])
+        # One block, column after column: whoever reads a few columns finds each in one piece.
+        block = np.full((held, self._width), np.nan, order="F")
+        at = 0
+        for part in parts:
+            block[at : at + len(part), : part.shape[1]] = part
+            at += len(part)
+        return Batches(self._index, self._width, Bins.empty(self._width), ((block, held),), self._runs)
 
     @property
     def count(self) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.diagnosis.hint import Capacity
-from jupyter_streamwatch.diagnosis.series import median, quantile, slope
+from jupyter_streamwatch.diagnosis.series import median, slope
 from jupyter_streamwatch.format import duration, number, rate
 
 if TYPE_CHECKING:
@@ -34,26 +34,20 @@ def _fit(window: Window, load: Load) -> Capacity:
     The cost a row is Theil and Sen's median over all pairs of batches, its range their confidence interval; the fixed
     cost is the median of what that leaves of each batch. At most every other batch may be odd without moving it.
     """
-    pairs = [
-        (rows, time)
-        for rows, time in zip(window.long("numInputRows"), window.long_total, strict=True)
-        if rows > 0 and time > 0
-    ]
-    size = len(pairs)
+    size = len(window.costs[0])
     if size < _FEWEST:
         return Capacity(reason=f"Too few batches with data: {size} of {_FEWEST}.", batches=size)
-    rows = np.array([pair[0] for pair in pairs])
-    times = np.array([pair[1] for pair in pairs])
-    small, large = quantile(rows.tolist(), 0.1), quantile(rows.tolist(), 0.9)
-    if not small or not large or large < _SPREAD * small:
-        between = f"{number(float(rows.min()))} to {number(float(rows.max()))} rows"
+    rows, times = np.array(window.costs[0]), np.array(window.costs[1])
+    ordered = np.sort(rows)
+    if ordered[-1 - size // 10] < _SPREAD * ordered[size // 10]:
+        between = f"{number(float(ordered[0]))} to {number(float(ordered[-1]))} rows"
         return Capacity(
             reason=f"The batches are too alike ({between}) to tell fixed cost from cost a row.", batches=size
         )
     if size > _POINTS:
-        chosen = np.linspace(0, size - 1, _POINTS).astype(int)
+        chosen = np.arange(_POINTS) * (size - 1) // (_POINTS - 1)
         rows, times = rows[chosen], times[chosen]
-    fit = slope(rows.tolist(), times.tolist())
+    fit = slope(rows, times)
     if fit is None:
         return Capacity(reason="The batches are too alike to tell.", batches=size)
     per_row: Range = (max(fit[0], 0.0), max(fit[1], 0.0), max(fit[2], 0.0))
@@ -68,7 +62,7 @@ def _fit(window: Window, load: Load) -> Capacity:
         return Capacity(None, None, fixed, thousand, reason, size)
     most = _most(load.interval, fixed, per_row)
     return Capacity(
-        most, _shortest(window, load, fixed, per_row), fixed, thousand, _reach(load, most, float(rows.max())), size
+        most, _shortest(window, load, fixed, per_row), fixed, thousand, _reach(load, most, float(ordered[-1])), size
     )
 
 

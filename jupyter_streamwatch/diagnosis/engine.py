@@ -82,8 +82,9 @@ def diagnose(
 
 def _hints(window: Window, measured: Load) -> list[Hint]:
     found = []
+    left_out = rules.off.union(ADD_BATCH)
     for code, rule in rules.items():
-        if code not in rules.off and code not in ADD_BATCH:
+        if code not in left_out:
             hint = rule.check(window, measured)
             if hint is not None:
                 found.append(hint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, median
+from jupyter_streamwatch.diagnosis.series import held, known, median
 from jupyter_streamwatch.diagnosis.verdict import stuck
 from jupyter_streamwatch.format import duration, percent
 
@@ -104,6 +104,8 @@ def contention(window: Window, load: Load) -> Hint | None:
         return queue >= max(t.queue * added, t.queue_least)
 
     columns = ("durationMs.addBatch", "tasks.queueMs")
+    if max(known(window.recent("tasks.queueMs")), default=0.0) < t.queue_least:
+        return None
     batches = zip(window.recent("batchId"), *map(window.recent, columns), strict=True)
     told = [(number, added, queue) for number, added, queue in batches if number >= 0 <= added and queue >= 0]
     waited = {int(number): queue for number, added, queue in told if waits(added, queue)}

@@ -34,13 +34,17 @@ def quantile(values: Iterable[float], share: float) -> float | None:
     return ordered[below] if not rest else ordered[below] * (1 - rest) + ordered[below + 1] * rest
 
 
-def held(values: Iterable[float], enter: float, clear: float, hold: int) -> bool:
+def held(values: Sequence[float], enter: float, clear: float, hold: int) -> bool:
     """Say whether ``values`` stayed at or above ``enter`` long enough, and were not below ``clear`` as long since.
 
     A counter goes up by one for a value of at least ``enter`` and down by one for a value below ``clear``; the state
     is raised when it reaches ``hold`` and cleared when it is back at zero. The answer depends on the values alone,
     so a recording gives the same as the live query.
     """
+    if not values or max(values) < enter:
+        return False
+    if min(values) >= enter:
+        return len(values) >= hold
     count = 0
     raised = False
     for value in values:
@@ -64,7 +68,8 @@ def rising(values: Sequence[float]) -> float:
     if size < 4:
         return 0.0
     above, below = _pairs(size)
-    total = float(np.sign(numbers[below] - numbers[above]).sum())
+    before, after = numbers[above], numbers[below]
+    total = int(np.count_nonzero(after > before)) - int(np.count_nonzero(after < before))
     return total / math.sqrt(size * (size - 1) * (2 * size + 5) / 18)
 
 
@@ -83,7 +88,9 @@ def ends(values: Sequence[float]) -> tuple[float, float]:
     return median(values[:third]) or 0.0, median(values[-third:]) or 0.0
 
 
-def slope(places: Sequence[float], values: Sequence[float]) -> tuple[float, float, float] | None:
+def slope(
+    places: Sequence[float] | NDArray[np.float64], values: Sequence[float] | NDArray[np.float64]
+) -> tuple[float, float, float] | None:
     """Return (low, best, high) of the slope of ``values`` over ``places``: Theil and Sen's median of pairs.
 
     The range is the middle nine tenths of what the pairs say, narrowed as Sen does by the number of points. None

@@ -15,7 +15,7 @@ from jupyter_streamwatch.format import duration, number, size
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import StateOperatorProgress
+    from jupyter_streamwatch.progress import Progress
 
 _ROCKSDB = (
     'spark.conf.set("spark.sql.streaming.stateStore.providerClass",'
@@ -134,11 +134,13 @@ def state_memory(window: Window, load: Load) -> Hint | None:
 @rule("state-reload", "State is loaded from the checkpoint again in many batches.")
 def state_reload(window: Window, load: Load) -> Hint | None:
     """Raise when the cache of loaded state misses in batch after batch."""
+    if len(window.ran) < window.t.min_trend or _missed(window.ran[0]) == _missed(window.ran[-1]):
+        return None  # the count stands still
     pairs = []
     for before, after in pairwise(window.ran):
         if before.batchId is None or after.batchId != before.batchId + 1 or not before.batchId:
             continue
-        missed = _misses(after.stateOperators) - _misses(before.stateOperators)
+        missed = _missed(after) - _missed(before)
         pairs.append((missed, after.batchId))
     flags = [1.0 if missed > 0 else 0.0 for missed, _ in pairs]
     if (
@@ -170,11 +172,11 @@ def _growth(window: Window) -> tuple[float, float] | None:
     totals = known(window.long("state.numRowsTotal"))
     if len(totals) < max(t.min_trend, 10):
         return None
-    removed = known(window.column("state.numRowsRemoved"))
-    if any(removed) or any(after < before for before, after in pairwise(totals)):
-        return None
     first, middle, last = totals[0], totals[len(totals) // 2], totals[-1]
     if last < t.state_least or last < t.state_growth * max(first, 1.0):
+        return None
+    removed = known(window.column("state.numRowsRemoved"))
+    if any(removed) or any(after < before for before, after in pairwise(totals)):
         return None
     # Keys that come back fill the state ever more slowly; that ends by itself.
     if last - middle < 0.5 * (middle - first) or not surely(totals[-60:], t.sure):
@@ -289,5 +291,5 @@ def _rocksdb(window: Window) -> bool:
     )
 
 
-def _misses(operators: tuple[StateOperatorProgress, ...]) -> float:
-    return sum(one.customMetrics.get("loadedMapCacheMissCount", 0.0) for one in operators)
+def _missed(record: Progress) -> float:
+    return sum(one.customMetrics.get("loadedMapCacheMissCount", 0.0) for one in record.stateOperators)

@@ -122,27 +122,19 @@ def overhead_bound(window: Window, load: Load) -> Hint | None:
 def duration_trend(window: Window, load: Load) -> Hint | None:
     """Raise when batch time clearly rose over the window while the rows stayed flat."""
     t = window.t
-    pairs = [
-        (time, rows)
-        for time, rows in zip(window.long_total, window.long("numInputRows"), strict=True)
-        if time > 0 and rows > 0
-    ]
-    third = len(pairs) // 3
-    if len(pairs) < t.trend_least:
+    rows, times = window.costs
+    third = len(times) // 3
+    if len(times) < t.trend_least:
         return None
-    before, after = median(p[0] for p in pairs[:third]), median(p[0] for p in pairs[-third:])
-    rows_before, rows_after = median(p[1] for p in pairs[:third]), median(p[1] for p in pairs[-third:])
-    if not before or not after or not rows_before or not rows_after:
+    before, after = median(times[:third]), median(times[-third:])
+    if not before or not after or after < t.trend_growth * before or after - before < 200:
         return None
-    flat = abs(rows_after - rows_before) <= t.trend_rows * rows_before
-    if (
-        not flat
-        or after < t.trend_growth * before
-        or after - before < 200
-        or not surely([p[0] for p in pairs[-60:]], t.sure)
-    ):
+    rows_before, rows_after = median(rows[:third]), median(rows[-third:])
+    if not rows_before or not rows_after or abs(rows_after - rows_before) > t.trend_rows * rows_before:
         return None
-    middle = median(p[0] for p in pairs[third : 2 * third])
+    if not surely(times[-60:], t.sure):
+        return None
+    middle = median(times[third : 2 * third])
     if middle is None or not before < middle < after:
         return None  # a step, not a trend
     growing = _growing_part(window, third)
@@ -172,18 +164,20 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
     names = [name for name in window.parts_reported if name != "triggerExecution"]
     if "addBatch" not in names:
         return None
+    if load.typical is None or load.typical < t.unaccounted_least:
+        return None
     missing = [
         total - part for total, part in zip(window.total, window.parts(names), strict=True) if total > 0 and part >= 0
     ]
     totals = known(window.total)
-    if len(missing) < t.min_batches or len(missing) != len(totals):
+    gap = median(missing[-int(t.recent) :])
+    if len(missing) < t.min_batches or len(missing) != len(totals) or gap is None or gap < t.unaccounted_least:
         return None
     flags = [
         1.0 if gap >= max(t.unaccounted * total, t.unaccounted_least) else 0.0
         for gap, total in zip(missing, totals, strict=True)
     ]
-    gap = median(missing[-int(t.recent) :])
-    if not held(flags, 1.0, 1.0, int(t.hold)) or gap is None or not load.typical or gap < t.unaccounted_least:
+    if not held(flags, 1.0, 1.0, int(t.hold)):
         return None
     cause = (
         "Spark measures the parts of a trigger, not all between them: the driver paused, waited for a lock, or did work"

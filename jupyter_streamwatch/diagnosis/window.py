@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from jupyter_streamwatch.diagnosis.series import known, median
 from jupyter_streamwatch.probe.names import kind
@@ -13,6 +12,7 @@ from jupyter_streamwatch.probe.names import kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from jupyter_streamwatch.diagnosis.hint import Capacity
@@ -59,15 +59,15 @@ class Window:
         self.run: Run | None = runs[-1] if runs else None
         self._batches = self.history.batches.tail(int(thresholds.window))
         mine = self._batches.runIndex == len(runs) - 1
-        mine[: -int(thresholds.window)] = False
-        self._mine: NDArray[np.intp] = np.flatnonzero(mine)
+        self._mine: NDArray[np.bool_] | None = None if mine.all() else mine  # None: all of them, as nearly always
         self._columns: dict[str, list[float]] = {}
         self._values: dict[str, list[float]] = {}
-        self.rows = len(self._mine)
+        self.rows = int(mine.sum())
         self.capacity: Capacity | None = None  # kept here because several rules ask for the fit
         self.data = [kind > 0 for kind in self.column("kind")]
         self.settled = self._settle()
         self._lately = self.settled[-_LATELY:]
+        self._long = _span(self.settled)
 
     @property
     def interval(self) -> float | None:
@@ -86,7 +86,8 @@ class Window:
         """Return a column of all batches in the window, unknown as NaN, times in epoch ms."""
         values = self._columns.get(name)
         if values is None:
-            values = self._batches.numbers(name)[self._mine].tolist()
+            numbers = self._batches.numbers(name)
+            values = (numbers if self._mine is None else numbers[self._mine]).tolist()
             self._columns[name] = values
         return values
 
@@ -94,15 +95,12 @@ class Window:
         """Return a column of the last settled batches."""
         values = self._values.get(name)
         if values is None:
-            column = self.column(name)
-            values = [column[place] for place in self._lately]
-            self._values[name] = values
+            values = self._values[name] = self.long(name)[-_LATELY:]
         return values
 
     def long(self, name: str) -> list[float]:
         """Return a column of all settled batches in the window."""
-        column = self.column(name)
-        return [column[place] for place in self.settled]
+        return self._of_settled(self.column(name))
 
     def recent(self, name: str) -> list[float]:
         """Return a column of the last settled batches, enough to say how it is now."""
@@ -114,16 +112,16 @@ class Window:
 
     def parts(self, names: Sequence[str]) -> list[float]:
         """Return the sum of parts of ``durationMs`` of the last settled batches; an absent part takes no time."""
-        reported = [name for name in names if name in self._reported_in_window]
-        columns = [self.values(f"durationMs.{name}") for name in reported]
+        columns = [self.values(f"durationMs.{name}") for name in names if name in self._reported_in_window]
+        if not columns:
+            return [math.nan] * len(self._lately)
         if len(columns) == 1:
             return columns[0]
-        table = np.array(columns) if columns else np.full((1, len(self._lately)), np.nan)
-        absent = np.isnan(table)
-        table[absent] = 0.0
-        total = table.sum(axis=0)
-        total[absent.all(axis=0)] = np.nan
-        summed: list[float] = total.tolist()
+        summed: list[float] = list(map(sum, zip(*columns, strict=True)))
+        if math.isnan(sum(summed)):  # a part is absent in some batch
+            for place, parts in enumerate(zip(*columns, strict=True)):
+                there = known(parts)
+                summed[place] = sum(there) if there else math.nan
         return summed
 
     @cached_property
@@ -149,22 +147,27 @@ class Window:
     @property
     def long_total(self) -> list[float]:
         """Batch time of all settled batches in the window in ms."""
-        return [self.all_total[place] for place in self.settled]
+        return self._of_settled(self.all_total)
+
+    @cached_property
+    def costs(self) -> tuple[list[float], list[float]]:
+        """Rows and times (ms) of the settled batches in the window where both are known and more than 0."""
+        columns = zip(self.long("numInputRows"), self.long_total, strict=True)
+        pairs = [(rows, time) for rows, time in columns if rows > 0 and time > 0]
+        return [rows for rows, _ in pairs], [time for _, time in pairs]
 
     @cached_property
     def typical(self) -> float | None:
         """Median batch time of the recent settled batches in ms."""
         return median(self.total[-int(self.t.recent) :])
 
-    @cached_property
-    def ids(self) -> list[int | None]:
-        """Batch ids of the last settled batches."""
-        return [None if one != one else int(one) for one in self.values("batchId")]  # noqa: PLR0124 - NaN
-
     def evidence(self) -> tuple[int, ...]:
         """Return the ids of the recent settled batches, at most 20."""
-        ids = self.ids[-min(int(self.t.recent), _EVIDENCE) :]
-        return tuple(one for one in ids if one is not None)
+        return self._evidence
+
+    @cached_property
+    def _evidence(self) -> tuple[int, ...]:
+        return tuple(int(one) for one in known(self.values("batchId")[-min(int(self.t.recent), _EVIDENCE) :]))
 
     def ends(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the ids of the first and of the last settled batch in the window, as evidence."""
@@ -222,6 +225,9 @@ class Window:
         """Whether the sink runs a function of the user for each row or batch."""
         return bool(self.foreach_batch) or "Foreach" in self.sink
 
+    def _of_settled(self, column: list[float]) -> list[float]:
+        return column[self._long] if isinstance(self._long, slice) else [column[place] for place in self._long]
+
     def _settle(self) -> list[int]:
         data = [place for place, has in enumerate(self.data) if has]
         if not data:
@@ -240,3 +246,10 @@ class Window:
     @staticmethod
     def _total(trigger: list[float], batch: list[float]) -> list[float]:
         return [one if one == one else other for one, other in zip(trigger, batch, strict=True)]  # noqa: PLR0124
+
+
+def _span(places: list[int]) -> list[int] | slice:
+    """Return places that follow each other as a slice, which is quicker to take."""
+    if places and places[-1] - places[0] == len(places) - 1:
+        return slice(places[0], places[-1] + 1)
+    return places
