@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.dashboard import Dashboard
+from jupyter_streamwatch.guard import guarding
 from jupyter_streamwatch.recording import Queries
 from jupyter_streamwatch.report.static import static
 from jupyter_streamwatch.watcher import Watch, watch
@@ -70,12 +71,13 @@ class Started:
         self._whole.shown(visible)
 
 
-def run_and_show(shell: Any, cell: str) -> bool:
+def run_and_show(shell: Any, cell: str, *, guard: bool = False) -> bool:
     """Run ``cell`` in ``shell`` with a live dashboard of the queries that it starts.
 
     The dashboard stays live until those queries have ended, also when the cell returns right after
     ``.start()``; then the last state takes its place. Without a Spark session before the cell the
-    dashboard appears when the cell has ended.
+    dashboard appears when the cell has ended. With ``guard`` a query that does not fit its checkpoint is not
+    started (:mod:`jupyter_streamwatch.guard`).
 
     Returns:
         Whether there was a session to watch, before the cell or after it.
@@ -85,7 +87,7 @@ def run_and_show(shell: Any, cell: str) -> bool:
     """
     __tracebackhide__ = True
     shown = _show(leave_out_present=True)
-    failure = _run(shell, cell)
+    failure = _run(shell, cell, guard=guard)
     if shown is None:  # the cell made the session: everything in it is the cell's
         shown = _show(leave_out_present=False)
     if shown is not None:
@@ -123,9 +125,9 @@ def _finish(started: Started, dashboard: Dashboard) -> None:
     dashboard.freeze(started.picture())
 
 
-def _run(shell: Any, cell: str) -> BaseException | None:
-    """Run the cell as IPython does, await and magics included; what it raised is returned, not shown."""
-    with _untold(shell):
+def _run(shell: Any, cell: str, *, guard: bool) -> BaseException | None:
+    """Run the cell as IPython does, magics included; what it raised is returned, not shown."""
+    with _untold(shell), guarding() if guard else nullcontext():
         result = shell.run_cell(cell, store_history=False)
     error: BaseException | None = result.error_before_exec or result.error_in_exec
     return error

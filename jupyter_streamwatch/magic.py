@@ -6,6 +6,7 @@ What a command does lives in :mod:`jupyter_streamwatch.watcher`; a person's mist
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -13,13 +14,14 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
+from jupyter_streamwatch.bridge import active_session
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.watcher import NO_SESSION, Watch, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMANDS = ("diagnose", "load", "record", "report", "stop")
+COMMANDS = ("checkpoint", "compare", "diagnose", "load", "record", "report", "stop")
 
 
 @magics_class
@@ -33,6 +35,11 @@ class StreamWatchMagics(Magics):
         metavar="QUERY | COMMAND",
         help="the name or id of a query, or a command with its arguments; nothing: all queries",
     )
+    @argument(
+        "--guard",
+        action="store_true",
+        help="with %%%%streamwatch: do not start a query whose change its checkpoint does not bear",
+    )
     @line_cell_magic("streamwatch")
     def streamwatch(self, line: str, cell: str | None = None) -> Any:
         r"""Watch Spark Structured Streaming queries in this notebook.
@@ -45,17 +52,24 @@ class StreamWatchMagics(Magics):
           %streamwatch report FILE [QUERY]    write FILE; .html, .md or .json says which kind
           %streamwatch record FILE            from now on append every event to FILE (JSON lines)
           %streamwatch load FILE              show what a recording, an event log, a log or pasted progress holds
+          %streamwatch checkpoint PATH|QUERY  what a checkpoint holds, and what the next start on it does
+          %streamwatch compare PATH NAME      is the change safe? NAME: a DataFrame or writer of the notebook, or a
+                                              watched query
           %streamwatch stop                   stop watching (never a query) and leave the last state as a picture
 
           %%streamwatch                       run the cell and watch the queries that it starts: live until they
           ...                                 end, then the last state stays as a picture
+          %%streamwatch --guard               the same, and a query is compared with its checkpoint before it starts:
+          ...                                 one that Spark would refuse or get silently wrong is not started
 
         Settings: ``%config StreamWatch``.
         """
         __tracebackhide__ = True  # a cell's own error is shown without our frames
-        words = self._words(line)
+        words, guard = self._words(line)
         if cell is not None:
-            return self._cell(words, cell)  # what the cell raises is the user's own
+            return self._cell(words, cell, guard=guard)  # what the cell raises is the user's own
+        if guard:
+            raise UsageError("--guard is for a cell that starts queries: %%streamwatch --guard")
         try:
             if words and words[0] in COMMANDS:
                 command: Callable[[list[str]], Any] = getattr(self, f"_{words[0]}")
@@ -66,12 +80,13 @@ class StreamWatchMagics(Magics):
         except (OSError, RuntimeError, ValueError) as error:
             raise UsageError(str(error)) from None
 
-    def _words(self, line: str) -> list[str]:
+    def _words(self, line: str) -> tuple[list[str], bool]:
         try:
             parsed = parse_argstring(self.streamwatch, line)
         except ValueError as error:  # shlex: no closing quotation
             raise UsageError(f"%streamwatch: {error}. Quote a name with spaces: %streamwatch 'my query'") from None
-        return [shlex.split(word)[0] if word[:1] in "'\"" else word for word in parsed.words]
+        words = [shlex.split(word)[0] if word[:1] in "'\"" else word for word in parsed.words]
+        return words, parsed.guard
 
     def _dashboard(self, words: list[str]) -> Any:
         name = _at_most_one(words, "%streamwatch [QUERY]")
@@ -105,6 +120,23 @@ class StreamWatchMagics(Magics):
         recording = load(words[0])
         return static([recording.queries[id] for id in recording.queries])
 
+    def _checkpoint(self, words: list[str]) -> Any:
+        if len(words) != 1:
+            raise UsageError("%streamwatch checkpoint PATH: name one checkpoint, or one watched query")
+        return _checkpoint_of(words[0])
+
+    def _compare(self, words: list[str]) -> Any:
+        if len(words) != 2:
+            raise UsageError("%streamwatch compare PATH NAME: name a checkpoint, and a DataFrame, writer or query")
+        path, name = words
+        found = _checkpoint_of(path)
+        if name in self.shell.user_ns:
+            return found.compare(self.shell.user_ns[name])
+        active = Watch.current()
+        if active is None:
+            raise UsageError(f"There is no variable {name} in this notebook, and no query is watched.")
+        return found.compare(active.queries[name])
+
     def _stop(self, words: list[str]) -> Any:
         if words:
             raise UsageError("%streamwatch stop takes no argument: it stops watching, never a query")
@@ -113,21 +145,39 @@ class StreamWatchMagics(Magics):
             raise UsageError("Nothing is watched. %streamwatch starts it.")
         return active.stop()
 
-    def _cell(self, words: list[str], cell: str) -> None:
+    def _cell(self, words: list[str], cell: str, *, guard: bool) -> None:
         """Run ``cell``; show what it starts until that has ended, then leave the static picture."""
         __tracebackhide__ = True
         if words:
-            raise UsageError("%%streamwatch takes no argument: it shows the queries that the cell starts")
+            raise UsageError("%%streamwatch takes no argument but --guard: it shows the queries that the cell starts")
         if _awaits(self.shell, cell):
             raise UsageError("%%streamwatch cannot run a cell with await in it: put %streamwatch in a cell before it")
         from jupyter_streamwatch.cell import run_and_show
 
-        if not run_and_show(self.shell, cell):
+        if not run_and_show(self.shell, cell, guard=guard):
             raise UsageError(NO_SESSION)
 
 
 def _current() -> Watch:
     return Watch.current() or watch()
+
+
+def _checkpoint_of(word: str) -> Any:
+    """The checkpoint at a path, or the one of a watched query."""
+    import jupyter_streamwatch as sw
+
+    active = Watch.current()
+    path = word
+    if active is not None and not Path(word).expanduser().exists():
+        try:
+            history = active.queries[word]
+        except KeyError:
+            pass  # a path then: what is wrong with it is said where it is read
+        else:
+            if history.facts.checkpoint is None:
+                raise UsageError(f"Spark does not tell where the checkpoint of {word} is.")
+            path = history.facts.checkpoint
+    return sw.checkpoint(path, active_session())
 
 
 def _awaits(shell: Any, cell: str) -> bool:

@@ -1,0 +1,199 @@
+"""``%%streamwatch --guard``: a query is compared with its checkpoint before it starts; an unsafe one is not started.
+
+The calls that start a query are wrapped for the time of one cell. Whatever goes wrong with the comparison itself, the
+query starts: the guard never takes away what it could not judge, but says so in one line.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from jupyter_streamwatch import probe
+from jupyter_streamwatch.probe.writer import checkpoint_of, session_of
+from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+SECONDS = 15.0  # that a start may wait for the comparison
+STOPS = ("silently-wrong", "not-allowed")  # the worse one first: nobody else would tell
+SAID = ("changed-meaning", "unknown")
+
+_REMEDY = (
+    "Give the changed query a new checkpointLocation (its state starts anew and its source is read again), or run the"
+    " cell without --guard."
+)
+_CLASSIC = "pyspark.sql.streaming.readwriter"
+_CONNECT = "pyspark.sql.connect.streaming.readwriter"
+_WORDS = {
+    "silently-wrong": "Spark would run it, with a wrong result",
+    "not-allowed": "Spark refuses it, or fails later",
+    "changed-meaning": "allowed, with another meaning",
+    "unknown": "not judged",
+}
+
+
+class NotStartedError(UsageError):  # type: ignore[misc] # IPython is not typed
+    """A query was not started: it does not fit its checkpoint. Shown as one message, without a traceback."""
+
+
+@contextmanager
+def guarding(say: Callable[[str], None] = print) -> Iterator[None]:
+    """Within the block, refuse to start a query whose change its checkpoint does not bear.
+
+    Args:
+        say: Gets one line about what does not stop a start: a change of meaning, or why nothing was compared.
+
+    Raises:
+        NotStartedError: From the call that would have started the query, in the block.
+    """
+    with ExitStack() as wrapped:
+        for cls, method in _starts():
+            wrapped.enter_context(_wrapped(cls, method, say))
+        yield
+
+
+def check(writer: Any, *, path: str | None = None, table: str | None = None) -> list[str]:
+    """Compare a writer with its checkpoint.
+
+    Args:
+        writer: A ``DataStreamWriter`` before its start.
+        path: What ``start`` was given as its path.
+        table: What ``toTable`` was given as its table.
+
+    Returns:
+        Lines about what does not stop the start.
+
+    Raises:
+        NotStartedError: When a change is not allowed or silently wrong.
+    """
+    where = checkpoint_of(writer)
+    if where is None:
+        return []
+    answer: list[Any] = []
+
+    def compare() -> None:
+        try:
+            answer.append(_changes(writer, where, path, table))
+        except Exception as error:
+            answer.append(error)
+
+    thread = threading.Thread(target=compare, name="streamwatch-guard", daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    found = answer[0] if answer else TimeoutError(f"comparing took longer than {SECONDS:g} s")
+    if isinstance(found, FileNotFoundError):
+        return []  # the first start makes it
+    if isinstance(found, Exception):
+        reason = " ".join(str(found).split()) or type(found).__name__
+        return [redact(f"Started without a comparison with its checkpoint {where}: {reason}")]
+    bad = [change for verdict in STOPS for change in found if change.verdict == verdict]
+    if bad:
+        raise NotStartedError(_refusal(where, bad))
+    return [_line(change) for change in found if change.verdict in SAID]
+
+
+def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Sequence[Any]:
+    from jupyter_streamwatch.checkpoints import checkpoint
+
+    found = checkpoint(where, session_of(writer))
+    shape = probe.shape(writer)
+    if path is not None:
+        shape = replace(shape, sinkPath=redact(path))
+    if table is not None:
+        shape = replace(shape, sink="table", sinkPath=redact(table))
+    changes: Sequence[Any] = found.compare(shape)
+    return changes
+
+
+def _refusal(where: str, bad: Sequence[Any]) -> str:
+    what = "a change does" if len(bad) == 1 else f"{len(bad)} changes do"
+    lines = (f"  {_line(change)}" for change in bad)
+    return "\n".join(
+        (
+            redact(f"The query was not started: {what} not fit its checkpoint {where}."),
+            *lines,
+            _REMEDY,
+        )
+    )
+
+
+def _line(change: Any) -> str:
+    return redact(f"{change.what}: {change.was} → {change.now} ({_WORDS[change.verdict]}). {change.reason}")
+
+
+# Wrapping
+
+
+def _starts() -> Iterator[tuple[type, str]]:
+    """The calls that start a query, of the classes that this process can use."""
+    if find_spec("pyspark") is None:
+        return
+    classic = import_module(_CLASSIC).DataStreamWriter
+    yield classic, "start"
+    yield classic, "toTable"
+    from pyspark.sql.utils import is_remote
+
+    if _CONNECT in sys.modules or is_remote():
+        try:
+            yield import_module(_CONNECT).DataStreamWriter, "_start_internal"
+        except ImportError:
+            pass  # Connect's own dependencies are not installed: it cannot be used either
+
+
+@contextmanager
+def _wrapped(cls: type, name: str, say: Callable[[str], None]) -> Iterator[None]:
+    own = cls.__dict__.get(name)
+    if own is None:
+        yield
+        return
+    active = True
+
+    @functools.wraps(own)
+    def guarded(writer: Any, *arguments: Any, **options: Any) -> Any:
+        if active:
+            _before(writer, own, arguments, options, say)
+        return own(writer, *arguments, **options)
+
+    setattr(cls, name, guarded)
+    try:
+        yield
+    finally:
+        active = False  # somebody may have wrapped this wrapper meanwhile: then it stays, and does nothing
+        if cls.__dict__.get(name) is guarded:
+            setattr(cls, name, own)
+
+
+def _before(
+    writer: Any, start: Any, arguments: tuple[Any, ...], options: dict[str, Any], say: Callable[[str], None]
+) -> None:
+    """Bring the writer to where ``start`` would have it, and compare."""
+    try:
+        given = dict(inspect.signature(start).bind(writer, *arguments, **options).arguments)
+        given.update(given.pop("options", {}))
+        given.pop("self", None)
+        path, table = given.pop("path", None), given.pop("tableName", None)
+        for setter in ("outputMode", "partitionBy", "format", "queryName"):
+            value = given.pop(setter, None)
+            if value is not None:
+                getattr(writer, setter)(value)
+        writer.options(**given)
+    except Exception:
+        return  # Spark says the same about it in a moment, and better
+    try:
+        for line in check(writer, path=path, table=table):
+            say(line)
+    except NotStartedError:
+        raise
+    except Exception as error:  # nothing of ours may keep a query from starting
+        say(f"Started without a comparison with its checkpoint: {type(error).__name__}: {error}")

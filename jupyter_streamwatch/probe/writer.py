@@ -1,0 +1,48 @@
+"""What a writer will do when it is started: where its checkpoint is going to be."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any
+
+from jupyter_streamwatch.probe import jvm
+from jupyter_streamwatch.probe.bounded import ask
+
+_OPTION = "checkpointlocation"
+_SETTING = "spark.sql.streaming.checkpointLocation"
+
+
+def session_of(writer: Any) -> Any:
+    """Return the session that a ``DataStreamWriter`` belongs to."""
+    return getattr(writer, "_spark", None) or getattr(writer, "_session", None)
+
+
+def checkpoint_of(writer: Any) -> str | None:
+    """Return the checkpoint that ``writer.start()`` will use; None when it makes a temporary one, or is not known.
+
+    As Spark does it: the option ``checkpointLocation``, else a folder with the query's name under the session's
+    ``spark.sql.streaming.checkpointLocation``.
+    """
+    spark = session_of(writer)
+
+    def look() -> str | None:
+        options = _options(writer, spark)
+        if options.get(_OPTION):
+            return options[_OPTION]
+        root, name = spark.conf.get(_SETTING, None), options.get("queryname")
+        return str(root).rstrip("/") + "/" + str(PurePosixPath(name)) if root and name else None
+
+    return ask(spark, look, None, seconds=5.0) if spark is not None else None
+
+
+def _options(writer: Any, spark: Any) -> dict[str, str]:
+    """Return a writer's options, names in lower case."""
+    if jvm.is_connect(spark):
+        proto = writer._write_proto  # noqa: SLF001 - there is no public way
+        return {name.lower(): value for name, value in proto.options.items()} | {"queryname": proto.query_name}
+    java = writer._jwrite  # noqa: SLF001 - there is no public way
+    field = java.getClass().getDeclaredField("extraOptions")
+    field.setAccessible(True)
+    found = field.get(java)
+    known = ((name, found.get(name)) for name in (_OPTION, "queryname"))
+    return {name: str(value.get()) for name, value in known if value.isDefined()}
