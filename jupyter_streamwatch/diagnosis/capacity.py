@@ -59,7 +59,7 @@ def _fit(window: Window, load: Load) -> Capacity:
     thousand: Range = (per_row[0] * 1000, per_row[1] * 1000, per_row[2] * 1000)
     if per_row[0] <= 0:
         reason = "More rows did not take more time in the batches seen, so nothing shows where the limit is."
-        return Capacity(None, None, fixed, thousand, reason, size)
+        return Capacity(None, _shortest(window, load, fixed, per_row), fixed, thousand, reason, size)
     most = _most(load.interval, fixed, per_row)
     return Capacity(
         most, _shortest(window, load, fixed, per_row), fixed, thousand, _reach(load, most, float(ordered[-1])), size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
@@ -26,6 +27,9 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
         return None
     path = window.facts.checkpoint or ""
     code = None
+    if path and not window.facts.temporaryCheckpoint:
+        name = path.rstrip("/").rpartition("/")[2]
+        code = _location(f"<fast storage>/{name}") + "  # where the whole directory was copied"
     fix = (
         "Put the checkpoint on faster storage: stop the query, copy the whole checkpoint directory, start with the new"
         " checkpointLocation. A longer trigger interval writes it less often."
@@ -88,6 +92,7 @@ def pinned_conf(window: Window, load: Load) -> Hint | None:
         " not from the session.",
         fix="A new checkpoint takes the new number: the state is lost, the source is read again from its beginning, and"
         " the sink may get rows twice.",
+        code_fix=_location(f"{window.facts.checkpoint}_{wanted}_partitions") if window.facts.checkpoint else None,
         link=API + "#recovery-semantics-after-changes-in-a-streaming-query",
     )
 
@@ -151,3 +156,7 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
         link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
     )
+
+
+def _location(path: str) -> str:
+    return f'.option("checkpointLocation", {json.dumps(path, ensure_ascii=False)})'

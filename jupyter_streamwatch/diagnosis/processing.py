@@ -192,7 +192,9 @@ def task_skew(window: Window, load: Load) -> Hint | None:
         fix="Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by"
         " aggregating in"
         " two steps, first with a random number beside the key.",
-        code_fix='.groupBy(*keys, (F.rand() * 16).cast("int").alias("salt"))  # then aggregate again without "salt"',
+        code_fix=".repartition(spark.sparkContext.defaultParallelism)  # without a key, before the expensive step"
+        if window.facts.stateful == ()
+        else None,
         effect=shorter(window, longest - usual, low=0.3, high=0.9),
         link=TUNING + "#level-of-parallelism",
         share=_share(window, longest - usual),

@@ -223,7 +223,10 @@ def _reason(window: Window) -> _Reason | None:
 
 
 def _aggregation(column: str, *, marked: bool) -> _Reason:
-    code = f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), ...)'
+    code = (
+        f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), *keys)'
+        "  # keys: the columns it groups by now"
+    )
     link = API + "#conditions-for-watermarking-to-clean-aggregation-state"
     if marked:
         return _Reason(
@@ -265,7 +268,8 @@ def _dedupe(column: str, *, marked: bool) -> _Reason:
         if marked
         else "dropDuplicates without a watermark must remember every key for ever.",
         fix="Remember a key only as long as copies can come." + _NEW_CHECKPOINT,
-        code=f'.withWatermark("{column}", "1 hour").dropDuplicatesWithinWatermark(["id"])',
+        code=("" if marked else f'.withWatermark("{column}", "1 hour")')
+        + ".dropDuplicatesWithinWatermark(keys)  # keys: the columns of dropDuplicates",
         link=API + "#streaming-deduplication",
     )
 

@@ -63,6 +63,11 @@ def test_capacity_is_unknown_with_a_reason(batches, words):
     assert words in capacity.reason
 
 
+def test_rows_that_cost_nothing_leave_the_fixed_cost():
+    """No rate is too high as far as was seen; still, no interval below the fixed cost can be kept."""
+    assert judge(made(cost=0.0)).capacity.min_trigger_seconds == pytest.approx((0.4, 0.4, 0.4), rel=0.01)
+
+
 def test_without_an_interval_it_is_what_large_batches_approach():
     """Half a ms a row: 2,000 rows a second."""
     capacity = judge(made(interval=None), None).capacity

@@ -84,6 +84,14 @@ def test_one_task_or_one_long_task(tasks, code):
     assert found == ([code] if code else [])
 
 
+def test_skew_has_code_where_no_key_is_needed():
+    """Without state, rows may be spread without their key; with it, each key's rows must meet."""
+    skewed = {**BUSY, "runTimeMs.median": 100, "runTimeMs.max": 2200}
+    for stateful, code in (((), True), (("stateStoreSave",), False), (None, False)):
+        found = hint(judge(late(), tasks=skewed, facts=Facts(stateful=stateful)), "task-skew")
+        assert bool(found.code_fix) == code
+
+
 def test_skew_is_silent_while_time_is_left():
     """A long task that nobody waits for."""
     made = records(ms=1400)

@@ -41,6 +41,15 @@ def test_slow_checkpoint(wal, commit, fires):
     assert loud(idle) == []
 
 
+def test_slow_checkpoint_names_the_directory_to_copy():
+    """The option with the directory's own name, below a storage that the user knows; nothing for a temporary one."""
+    made = records(ms=2600, parts={"walCommit": 900, "commitOffsets": 900})
+    found = hint(judge(made, facts=Facts(checkpoint="/slow/orders/")), "slow-checkpoint")
+    assert found.code_fix.startswith('.option("checkpointLocation", "<fast storage>/orders")')
+    temporary = Facts(checkpoint="/tmp/temporary-1", temporaryCheckpoint=True)
+    assert hint(judge(made, facts=temporary), "slow-checkpoint").code_fix is None
+
+
 def test_slow_checkpoint_on_s3_has_code():
     """Without renaming, where the storage is known."""
     parts = {"walCommit": 900, "commitOffsets": 900}
@@ -92,9 +101,12 @@ def test_pinned_conf(wanted, first, fires):
 
     After a first start the session's setting is for other queries; what the run uses is pinned by then.
     """
-    facts = Facts(sessionPartitions=wanted, shufflePartitions=4)
+    facts = Facts(sessionPartitions=wanted, shufflePartitions=4, checkpoint="/checkpoints/orders")
     diagnosis = judge(records(state=[operator()], first=first), facts=facts)
     assert ("pinned-conf" in codes(diagnosis)) == fires
+    if fires:
+        code = '.option("checkpointLocation", "/checkpoints/orders_8_partitions")'
+        assert hint(diagnosis, "pinned-conf").code_fix == code
 
 
 def two_sources(count, backlog=50, moved=0):

@@ -69,7 +69,7 @@ def test_a_deduplication_that_removes_nothing_is_proven_by_the_watermark():
     diagnosis = judge(growing("dedupe", event=moving(3_000)), facts=Facts(watermarks=(("ts", 3_000.0),)))
     found = hint(diagnosis, "state-growth")
     assert found.severity == "warning"
-    assert found.code_fix == '.withWatermark("ts", "1 hour").dropDuplicatesWithinWatermark(["id"])'
+    assert found.code_fix.startswith(".dropDuplicatesWithinWatermark(keys)")
 
 
 @pytest.mark.parametrize(("commit", "fires"), [(1400, True), (1100, False), (300, False)])
