@@ -6,9 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import SEVERITIES
+from jupyter_streamwatch.diagnosis.window import DISCOVERY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jupyter_streamwatch.diagnosis.hint import Hint
+
+GREW = " grew by"
+"""Ends the name of the evidence for the part of the batch that takes longer and longer."""
+
+BEFORE = "triggerExecution before"
+"""Names the evidence for how long batches took before they took longer and longer."""
 
 _FIRST = ("query-failed", "batch-stuck")
 
@@ -22,11 +31,23 @@ _LAST = (
 """What is true all the time stands behind what is true now."""
 
 _LATE = ("falling-behind", "at-capacity", "backlog-growing", "duration-trend")
+"""What the verdict says anyway: first only where no cause is known."""
+
+_OF_PART = {
+    "addBatch": ("state-growth", "state-commit-slow"),
+    "walCommit": ("slow-checkpoint",),
+    "commitOffsets": ("slow-checkpoint",),
+    "queryPlanning": ("slow-planning",),
+    **dict.fromkeys(DISCOVERY, ("slow-source-discovery",)),
+}
+"""What makes a part of the batch take longer and longer, the likeliest first."""
+
 _CAUSES = {
+    "duplicate-query": ("contention",),
     "watermark-unset": ("state-growth", "results-pending"),
     "watermark-ahead": ("late-rows-dropped",),
     "watermark-stuck": ("state-growth", "results-pending"),
-    "state-growth": ("state-memory", "duration-trend"),
+    "state-growth": ("state-memory",),
     "duration-trend": ("falling-behind", "at-capacity", "backlog-growing"),
     "falling-behind": ("backlog-growing",),
 }
@@ -62,27 +83,55 @@ def rank(hints: list[Hint]) -> tuple[Hint, ...]:
 
 
 def _under(hints: list[Hint]) -> dict[str, str]:
-    """Return the code of the cause for each symptom that has one; what is only worth knowing causes nothing worse."""
+    """Return the code of the cause for each symptom that has one: the first that explains it."""
     by_code = {hint.code: hint for hint in hints}
     under: dict[str, str] = {}
+    for cause, symptoms, proven in _explanations(by_code):
+        for symptom in symptoms:
+            found = by_code.get(symptom)
+            if found is None or symptom in under:
+                continue
+            # What is only worth knowing causes nothing worse, unless the numbers say so.
+            if proven or cause.severity != "info" or found.severity == "info":
+                under[symptom] = cause.code
+    return under
 
-    def explain(symptom: str, cause: Hint) -> None:
-        found = by_code.get(symptom)
-        if found is not None and symptom not in under and (cause.severity != "info" or found.severity == "info"):
-            under[symptom] = cause.code
 
+def _explanations(by_code: dict[str, Hint]) -> Iterator[tuple[Hint, tuple[str, ...], bool]]:
+    """Yield (cause, what it may explain, whether numbers prove it), the likelier first."""
     if "rate-limit-reached" in by_code:  # a limit that holds rows back while time is left is the whole reason
-        for symptom in ("falling-behind", "backlog-growing"):
-            explain(symptom, by_code["rate-limit-reached"])
-    costly = max((hint for hint in hints if hint.share and hint.code not in _LATE), key=_cost, default=None)
-    if costly is not None:
-        for symptom in _LATE:
-            explain(symptom, costly)
+        yield by_code["rate-limit-reached"], ("falling-behind", "backlog-growing"), False
+    growing = _grows(by_code)
+    if growing is not None:
+        yield growing, ("duration-trend",), True
+        if _was_in_time(by_code):  # what takes the same time as ever did not make the query late
+            yield by_code["duration-trend"], _CAUSES["duration-trend"], True
+        if growing.code == "state-growth":
+            yield growing, ("state-commit-slow",), True
+    timed = [hint for hint in by_code.values() if hint.share and hint.code not in _LATE]
+    if timed:
+        yield max(timed, key=_cost), _LATE, False
     for code, symptoms in _CAUSES.items():
         if code in by_code:
-            for symptom in symptoms:
-                explain(symptom, by_code[code])
-    return under
+            yield by_code[code], symptoms, False
+
+
+def _grows(by_code: dict[str, Hint]) -> Hint | None:
+    """Return the hint that explains why batches take longer and longer: what is said of the part that grew."""
+    trend = by_code.get("duration-trend")
+    if trend is None:
+        return None
+    parts = [one.name.removesuffix(GREW) for one in trend.evidence if one.name.endswith(GREW)]
+    codes = [code for part in parts for code in _OF_PART.get(part, ())]
+    return next((by_code[code] for code in codes if code in by_code), None)
+
+
+def _was_in_time(by_code: dict[str, Hint]) -> bool:
+    """Whether batches that take longer and longer once ended before the next trigger."""
+    late = by_code.get("falling-behind") or by_code.get("at-capacity")
+    interval = [one.value for one in late.evidence if one.name == "trigger interval"] if late else []
+    before = [one.value for one in by_code["duration-trend"].evidence if one.name == BEFORE]
+    return bool(interval and before) and float(before[0]) < float(interval[0])
 
 
 def _cost(hint: Hint) -> tuple[int, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, gathered, seen, severity, trigger_code
+from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median, surely
 from jupyter_streamwatch.format import duration, number, percent, rate
@@ -144,10 +145,10 @@ def duration_trend(window: Window, load: Load) -> Hint | None:
         severity="warning" if load.pressed else "info",
         title=f"Batches take {duration(after)}, {after / before:.1f} times as long as before, for as many rows",
         evidence=(
-            Evidence("triggerExecution before", before, "ms", first),
+            Evidence(BEFORE, before, "ms", first),
             Evidence("triggerExecution now", after, "ms", last),
             Evidence("numInputRows", rows_after, "rows", window.evidence()),
-            *((Evidence(f"{growing[0]} grew by", growing[1], "ms", last),) if growing else ()),
+            *((Evidence(growing[0] + GREW, growing[1], "ms", last),) if growing else ()),
         ),
         cause="Something that each batch goes through grows: the sink table's log or small files, the state, or"
         " the plan" + (f"; most of it is in {growing[0]}." if growing else "."),
