@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch import factsheet, notes
+from jupyter_streamwatch import cardsheet, factsheet, notes
 from jupyter_streamwatch.diagnosis import LEVELS, diagnose
 from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, iso, middle, number, rate
 from jupyter_streamwatch.progress import epoch_ms
@@ -103,6 +103,7 @@ class Line:
     details: str | None
     running: Running | None
     facts: tuple[tuple[str, str, str | None], ...]
+    checkpoint: cardsheet.Sheet | None
     hints: tuple[dict[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,6 +140,7 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
         details=notes.details(history),
         running=notes.running(history, usual, now) if live and now is not None else None,
         facts=factsheet.rows(history),
+        checkpoint=cardsheet.sheet(history),
         hints=tuple(hint.to_dict() for hint in diagnosis.hints),
     )
 
@@ -248,9 +250,11 @@ def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
         who = ", ".join(middle(name, NAME_LENGTH) for name in silent[:3]) or "The source"
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         return Value(UNKNOWN, f"{who}{more} does not report how many rows wait.")
-    grows = any(hint.code == "backlog-growing" for hint in diagnosis.hints)
-    trend = "grows" if grows else "shrinks" if diagnosis.verdict == "catching-up" else None
-    return Value(number(last.backlog), f"{exact(last.backlog)} rows waited after batch {_id(last)}.", trend)
+    course = diagnosis.backlog
+    tip = f"{exact(last.backlog)} rows waited after batch {_id(last)}."
+    if course.gone_in_ms is not None:
+        tip += f" At the speed of the last batches they are gone in about {duration(course.gone_in_ms)}."
+    return Value(number(last.backlog), tip, course.trend if last.backlog else None)
 
 
 def _id(progress: Progress) -> str:
@@ -275,7 +279,7 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if isinstance(value, (Line, State, Rates, Batch, Value, notes.Note, notes.Running)):
+    if isinstance(value, (Line, State, Rates, Batch, Value, notes.Note, notes.Running, cardsheet.Sheet)):
         return {name: plain(item) for name, item in vars(value).items()}
     return value
 

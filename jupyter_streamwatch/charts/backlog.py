@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from jupyter_streamwatch.charts import theme
 from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, label, thinned
 from jupyter_streamwatch.charts.rows import joined
+from jupyter_streamwatch.diagnosis.load import course
+from jupyter_streamwatch.diagnosis.series import median
+from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
@@ -15,6 +21,9 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.charts.rows import Floats, Rows
     from jupyter_streamwatch.history import History
 
+ETA = "backlog.eta"
+AHEAD = 0.5  # of the time that the slope was seen over: a longer look ahead would leave the chart to a guess
+_THRESHOLDS = Thresholds()
 MOST_SOURCES = 5  # more lines than colours say nothing; the table of numbers has them all
 
 
@@ -37,11 +46,16 @@ def plan(history: History) -> Plan | None:
         name="backlog",
         title="Backlog",
         unit="rows",
-        question="how far behind?",
+        question="how far behind, when done?",
         series=shown,
         lines=shown,
         bins=thinned(batches),
+        extras=(replace(shown[0], column=ETA),) if shown[0].column == "backlog" and _goes_on(history) else (),
     )
+
+
+def _goes_on(history: History) -> bool:
+    return bool(history.runs) and history.runs[-1].state == "active"
 
 
 def source_names(history: History) -> dict[int, str]:
@@ -53,16 +67,52 @@ def source_names(history: History) -> dict[int, str]:
 
 
 def columns(rows: Rows, planned: Plan) -> dict[str, Floats]:
-    """Return the columns of the lines."""
+    """Return the columns of the lines, and of the dotted one from the last batch on to where the backlog would be."""
     made: dict[str, Floats] = {}
     for series in planned.lines:
         made |= joined(rows, series.column, rows.time, rows.numbers(series.column))
+    if planned.extras:
+        made |= _extension(rows)
     return made
 
 
+def _extension(rows: Rows) -> dict[str, Floats]:
+    """Return the columns of a line that leads to the last batch from a place ahead of it: the shape of ``joined``."""
+    made = {f"{ETA}.{end}": np.full(len(rows), np.nan) for end in ("x0", "y0", "y", "dot")}
+    ahead = _ahead(rows) if len(rows) and rows.index[-1] == rows.batches.rows - 1 else None
+    if ahead is not None:
+        made[f"{ETA}.x0"][-1], made[f"{ETA}.y0"][-1] = ahead
+        made[f"{ETA}.y"][-1] = rows.numbers("backlog")[-1]
+    return made
+
+
+def _ahead(rows: Rows) -> tuple[float, float] | None:
+    """Return (epoch ms, rows) of the end of the extension; None unless the backlog surely shrinks."""
+    t = _THRESHOLDS
+    batches = rows.batches.tail(int(t.window))
+    if not batches.rows:
+        return None
+    mine = np.flatnonzero((batches.runIndex == batches.runIndex[-1]) & batches.isData)[-int(t.recent) :]
+    start, waiting, came = (batches.numbers(name)[mine] for name in ("timestamp", "backlog", "numInputRows"))
+    told = np.isfinite(start) & np.isfinite(waiting)
+    if not len(mine) or mine[-1] != batches.rows - 1 or not told[-1]:
+        return None
+    start, waiting = start[told], waiting[told].tolist()
+    least = t.backlog_change * max(median(came.tolist()) or 0.0, 1.0)
+    trend, change = course(start.tolist(), waiting, least, t.sure)
+    if trend != "shrinks" or not change:
+        return None
+    last = float(start[-1])
+    end = min(last - waiting[-1] / change * 1000, last + AHEAD * (last - float(start[0])))
+    return end, max(waiting[-1] + change * (end - last) / 1000, 0.0)
+
+
 def draw(made: Plot, common: Shared, planned: Plan) -> None:
-    """Draw a line for the whole, and one for each of several sources."""
+    """Draw a line for the whole, and one for each of several sources; dotted where a shrinking backlog goes."""
     from jupyter_streamwatch.charts import layout
 
+    for series in planned.extras:
+        if isinstance(series, Series):
+            layout.line(made, common, series, dash="dotted")
     for series in reversed(planned.lines):
         layout.line(made, common, series)

@@ -107,6 +107,8 @@ class Frame:
         color = self._blend(glyph.line_color, glyph.line_alpha)
         width = max(round(_plain(glyph.line_width) * SCALE), 1)
         x0, x1, y0, y1 = x0[have], x1[have], y0[have], y1[have]
+        if _plain(glyph.line_dash) == "dotted" and len(have):
+            x0, x1, y0, y1 = _dotted(x0, x1, y0, y1)
         if glyph.x0 == glyph.x1:  # upright: as wide as asked, ends cut exactly
             first = np.rint(x0 - width / 2).astype(int)
             high, low = np.rint(np.minimum(y0, y1)).astype(int), np.rint(np.maximum(y0, y1)).astype(int) - 1
@@ -170,6 +172,19 @@ _DRAW: dict[type, Callable[[Frame, Any, Any], None]] = {
     Scatter: Frame._scatter,  # noqa: SLF001
     VSpan: Frame._verticals,  # noqa: SLF001
 }
+
+
+def _dotted(x0: Floats, x1: Floats, y0: Floats, y1: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the dashes of slanted segments, as segments."""
+    pieces = []
+    for ax, bx, ay, by in zip(x0.tolist(), x1.tolist(), y0.tolist(), y1.tolist(), strict=True):
+        dashes = int(max(np.hypot(bx - ax, by - ay) // (2 * DASH * SCALE), 1))
+        since = np.arange(dashes) / dashes
+        until = since + 0.5 / dashes
+        ends = ((ax, bx), (ay, by))
+        pieces.append([[a + (b - a) * at for at in (since, until)] for a, b in ends])
+    xs, ys = (np.concatenate([np.stack(piece[axis]) for piece in pieces], axis=1) for axis in (0, 1))
+    return xs[0], xs[1], ys[0], ys[1]
 
 
 def frame_height(figure: Plot) -> int:

@@ -15,6 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from jupyter_streamwatch import format as words
 from jupyter_streamwatch.charts import catalogue, theme
+from jupyter_streamwatch.charts.backlog import ETA
 from jupyter_streamwatch.charts.columns import MAX_ROWS, columns
 from jupyter_streamwatch.charts.document import build
 from jupyter_streamwatch.charts.layout import COUNTS
@@ -257,7 +258,8 @@ def _value(series: Series, batches: dict[str, Any]) -> str:
 def _x_range(sources: dict[str, Any]) -> tuple[float, float]:
     batches = sources["batches"]
     marked = np.array(sources["marks"]["x"], dtype=np.float64)
-    times = np.concatenate((batches["left"], batches["right"], batches["room"], marked))
+    ahead = [batches[name] for name in (f"{ETA}.x0",) if name in batches]
+    times = np.concatenate((batches["left"], batches["right"], batches["room"], *ahead, marked))
     times = times[np.isfinite(times)]
     low, high = (float(times.min()), float(times.max())) if len(times) else (0.0, 0.0)
     room = max(high - low, 1000.0) * 0.005

@@ -18,7 +18,7 @@ from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register t
     throughput,
 )
 from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
-from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Capacity, Diagnosis, Effect, Evidence, Hint
+from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Backlog, Capacity, Diagnosis, Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 
@@ -26,6 +26,7 @@ __all__ = [
     "ADD_BATCH",
     "LABELS",
     "LEVELS",
+    "Backlog",
     "Capacity",
     "Diagnosis",
     "Effect",

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.failures import twins
-from jupyter_streamwatch.diagnosis.hint import Diagnosis
+from jupyter_streamwatch.diagnosis.hint import Backlog, Diagnosis
 from jupyter_streamwatch.diagnosis.load import load
 from jupyter_streamwatch.diagnosis.ranking import rank
 from jupyter_streamwatch.diagnosis.registry import rules
@@ -75,7 +75,8 @@ def diagnose(
     window = Window(snapshot, thresholds or _DEFAULT, trigger=stated, now=now, twins=same)
     measured = load(window)
     name, reason = verdict(window, measured)
-    found = Diagnosis(name, reason, rank(_hints(window, measured)), capacity(window, measured))
+    waiting = Backlog(measured.backlog, measured.trend, measured.change, measured.remaining)
+    found = Diagnosis(name, reason, rank(_hints(window, measured)), capacity(window, measured), waiting)
     _KEPT[snapshot] = (asked, found)
     return found
 

@@ -173,6 +173,23 @@ class Capacity:
 
 
 @dataclass(frozen=True)
+class Backlog:
+    """The rows that wait in the sources, where they say so.
+
+    Attributes:
+        rows: How many waited after the last batch; None when a source does not say.
+        trend: ``grows``, ``shrinks`` or ``steady`` over the last batches; None when too few tell.
+        rows_per_second: How fast it changes; below 0 when it shrinks.
+        gone_in_ms: Time until it is gone at this speed; None unless it shrinks.
+    """
+
+    rows: float | None = None
+    trend: str | None = None
+    rows_per_second: float | None = None
+    gone_in_ms: float | None = None
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The judgement of one query.
 
@@ -181,12 +198,14 @@ class Diagnosis:
         reason: One sentence: why this verdict, with its numbers.
         hints: Most important first, a symptom right after the hint that causes it.
         capacity: What the query could do.
+        backlog: What waits, and where that goes.
     """
 
     verdict: str
     reason: str
     hints: tuple[Hint, ...] = ()
     capacity: Capacity = field(default_factory=Capacity)
+    backlog: Backlog = field(default_factory=Backlog)
 
     @property
     def label(self) -> str:
@@ -217,4 +236,5 @@ class Diagnosis:
             "reason": self.reason,
             "hints": [hint.to_dict() for hint in self.hints],
             "capacity": self.capacity.to_dict(),
+            "backlog": dict(vars(self.backlog)),
         }

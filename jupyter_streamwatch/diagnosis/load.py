@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from jupyter_streamwatch.diagnosis.series import ends, held, known, slope, surely
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jupyter_streamwatch.diagnosis.window import Window
 
 Band: TypeAlias = Literal["over", "near", "under"]
@@ -129,28 +131,41 @@ def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, 
     """
     column, starts, ids = window.column("backlog"), window.column("timestamp"), window.column("batchId")
     places = [place for place, has in enumerate(window.data) if has][-int(window.t.recent) :]
-    points = [(starts[p], column[p], ids[p]) for p in places if column[p] == column[p] and starts[p] == starts[p]]
-    if not points or points[-1][2] != ids[places[-1]]:
+    told = [p for p in places if column[p] == column[p] and starts[p] == starts[p]]
+    if not told or told[-1] != places[-1]:
         return None, None, None, ()
-    backlog = points[-1][1]
-    batches = tuple(int(one) for _, _, one in points if one == one)  # noqa: PLR0124 - not NaN
-    if len(points) < 5:
-        return None, None, backlog, batches
-    values = [value for _, value, _ in points]
+    batches = tuple(int(ids[p]) for p in told if ids[p] == ids[p])
+    values = [column[p] for p in told]
     least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
-    if max(values) - min(values) < least:
-        return "steady", 0.0, backlog, batches
-    fit = slope([start for start, _, _ in points], values)
+    trend, change = course([starts[p] for p in told], values, least, window.t.sure)
+    return "steady" if trend == "grows" and window.once else trend, change, values[-1], batches
+
+
+def course(
+    starts: Sequence[float], waiting: Sequence[float], least: float, sure: float
+) -> tuple[Trend | None, float | None]:
+    """Return where a backlog goes and its robust slope in rows a second; None with fewer than 5 batches.
+
+    Args:
+        starts: Starts of batches in epoch ms.
+        waiting: Rows that waited after each.
+        least: Rows; a change by fewer is none.
+        sure: Standard deviations of chance that a trend must reach.
+    """
+    if len(waiting) < 5:
+        return None, None
+    if max(waiting) - min(waiting) < least:
+        return "steady", 0.0
+    fit = slope(starts, waiting)
     if fit is None:
-        return None, None, backlog, batches
+        return None, None
     change = fit[1] * 1000
-    before, after = ends(values)
-    trend: Trend = "steady"
-    if surely(values, window.t.sure) and after - before >= least and change > 0 and not window.once:
-        trend = "grows"
-    elif surely([-value for value in values], window.t.sure) and min(before - after, backlog) >= least and change < 0:
-        trend = "shrinks"
-    return trend, change, backlog, batches
+    before, after = ends(waiting)
+    if surely(waiting, sure) and after - before >= least and change > 0:
+        return "grows", change
+    if surely([-value for value in waiting], sure) and min(before - after, waiting[-1]) >= least and change < 0:
+        return "shrinks", change
+    return "steady", change
 
 
 def _swells(values: list[float], window: Window) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from jupyter_streamwatch import notes, overview
+from jupyter_streamwatch.diagnosis import Backlog
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.notes import Note
 from jupyter_streamwatch.progress import parse
@@ -116,9 +118,15 @@ def test_the_backlog_is_rows_or_names_who_does_not_say():
     """A known backlog is a number, with a trend when it is judged; an unknown one names the silent source."""
     known = history(3, sources=kafka(2, 12_432))
     assert line(known).backlog == overview.Value("12.4k", "12,432 rows waited after batch 2.", None)
-    grows = line(known, verdict("falling-behind", hint("backlog-growing"))).backlog
-    assert grows.trend == "grows"
-    assert line(known, verdict("catching-up")).backlog.trend == "shrinks"
+    for trend in ("grows", "shrinks", "steady"):
+        judged = replace(verdict("running"), backlog=Backlog(12_432, trend))
+        assert line(known, judged).backlog.trend == trend
+    shrinks = line(
+        known, replace(verdict("catching-up"), backlog=Backlog(12_432, "shrinks", -100.0, 124_320.0))
+    ).backlog
+    assert shrinks.tip.endswith("At the speed of the last batches they are gone in about 2 min 4 s.")
+    nothing = line(history(3, sources=kafka(2, 0)), replace(verdict("keeping-up"), backlog=Backlog(0, "steady", 0.0)))
+    assert nothing.backlog.trend is None
     silent = line(history(3)).backlog
     assert silent.text == "n/a"
     assert silent.tip == "files /data/in does not report how many rows wait."
