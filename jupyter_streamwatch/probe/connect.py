@@ -80,6 +80,7 @@ def facts(spark: Any, query: Any) -> Facts:
         sink=redact(names.sink(sink)) if sink else None,
         sinkKind=kind,
         sources=tuple(redact(names.source(source)) for source in sources),
+        sessionPartitions=_session_partitions(spark),
         foreachBatch=kind == "foreachBatch" if sink else None,
         why=why,
         **known,
@@ -93,6 +94,11 @@ def _explained(query: Any) -> str:
     command = StreamingQueryCommand()
     command.explain.extended = True
     return str(query._execute_streaming_query_cmd(command).explain.result)  # noqa: SLF001 - explain() itself prints
+
+
+def _session_partitions(spark: Any) -> int | None:
+    value = str(spark.conf.get("spark.sql.shuffle.partitions", ""))
+    return int(value) if value.isdigit() else None
 
 
 def _of_plan(text: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_a_windowed_count_is_explained(connect):
     facts = probe.facts(connect, query)
     assert facts.watermarks == (("timestamp", 90_000.0),)
     assert facts.stateful == ("stateStoreSave",)
-    assert facts.shufflePartitions == 2
+    assert (facts.shufflePartitions, facts.sessionPartitions) == (2, 2)
     assert facts.outputMode == "update"
     assert facts.temporaryCheckpoint is True
     assert facts.checkpoint.startswith("/")
