@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from jupyter_streamwatch.batches import Batches, Bins
+    from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.snapshot import Snapshot
 
 __all__ = ["Facts", "History", "Run", "RunningBatch", "Status"]
@@ -46,6 +47,7 @@ class History:
         record: The latest record of any kind.
         idleSince: Epoch ms of the first idle record after the last batch of the latest run; None when not idle.
         facts: What was learned of the latest run.
+        checkpoint: The checkpoint of the latest run, as last read; None when it was not looked at.
         running: The batch that runs now, as last looked at.
         status: Spark's own status, as last asked.
         version: Grows with every change.
@@ -61,6 +63,7 @@ class History:
         self.record: Progress | None = None
         self.idleSince: float | None = None
         self.facts = Facts()
+        self.checkpoint: Card | None = None
         self.running: RunningBatch | None = None
         self.status: Status | None = None
         self.version = 0
@@ -194,6 +197,12 @@ class History:
         """Replace what is known of the latest run."""
         with self._writing():
             self.facts = facts
+            self._changed()
+
+    def set_checkpoint(self, card: Card | None) -> None:
+        """Replace what is known of the checkpoint."""
+        with self._writing():
+            self.checkpoint = card
             self._changed()
 
     def set_running(self, running: RunningBatch | None) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from jupyter_streamwatch import saving
 from jupyter_streamwatch import values as v
+from jupyter_streamwatch.checkpoints import card
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import Progress, parse
 from jupyter_streamwatch.redaction import redact_all
@@ -179,6 +180,8 @@ class Recording:
         for id, history in self.queries.items():
             yield {"event": "history", **saving.dump(history)}
             yield {"event": "facts", "id": id, "facts": history.facts}
+            if history.checkpoint is not None:
+                yield {"event": "checkpoint", "id": id, "checkpoint": history.checkpoint}
         for p in self.progress:
             yield {"event": "progress", "id": p.id or NO_ID, "progress": p}
         for id, history in self.queries.items():
@@ -217,7 +220,7 @@ class _Reader:
         elif kind == "history":
             history = saving.restore(event)
             self.histories[history.id] = history
-        elif kind in ("started", "idle", "terminated", "facts", "tasks"):
+        elif kind in ("started", "idle", "terminated", "facts", "checkpoint", "tasks"):
             self._event(kind, event, self._history(v.text(event.get("id"))))
 
     def _history(self, id: str | None) -> History:
@@ -244,6 +247,8 @@ class _Reader:
             history.end(run, at, v.text(event.get("exception")), v.text(event.get("errorClass")))
         elif kind == "facts":
             history.set_facts(saving.facts(event.get("facts")))
+        elif kind == "checkpoint":
+            history.set_checkpoint(card.restored(event.get("checkpoint")))
         else:
             history.set_tasks(run, event["batchId"], event["values"])
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.runs import Run
     from jupyter_streamwatch.trigger import Trigger
 
-_PLAIN = ("id", "name", "last", "record", "idleSince", "facts", "running", "status", "version", "seen", "inserted")
+_PLAIN = (
+    *("id", "name", "last", "record", "idleSince", "facts", "checkpoint", "running", "status"),
+    *("version", "seen", "inserted"),
+)
 
 
 class Snapshot(History):

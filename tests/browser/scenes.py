@@ -12,6 +12,7 @@ from typing import Any
 import bokeh
 
 from jupyter_streamwatch import charts, overview
+from jupyter_streamwatch.checkpoints.card import Card, Pinned
 from jupyter_streamwatch.delivery import Delivery
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.history import Facts, History, RunningBatch
@@ -109,7 +110,41 @@ def lagging(batches: int = 143) -> History:
         at += timedelta(milliseconds=max(took, 2000))
     now = at.timestamp() * 1000
     history.set_running(RunningBatch("run-2", batches, now, 2, 200, 37, 2, 0, now + 1100, now + 1000))
+    history.set_checkpoint(card())
     return history
+
+
+def card(**changed: Any) -> Card:
+    """Make the card of a checkpoint whose last batch is not committed, written by a function that appends."""
+    known: dict[str, Any] = {
+        "at": START.timestamp() * 1000 + 285_000,
+        "path": "s3a://lake-production-eu-central-1/checkpoints/streaming/flights/late_flights_by_carrier_and_hour/v2",
+        "temporary": False,
+        "bytes": 48_234_567,
+        "lastOffset": 142,
+        "plannedMs": START.timestamp() * 1000 + 284_000,
+        "lastCommit": 141,
+        "nextBatch": 142,
+        "replay": True,
+        "restart": (
+            "The next start runs batch 142 again, over exactly the same offsets: 34 rows of rate, 142 to 143.",
+            (
+                "The function of foreachBatch gets them a second time with the same batchId; what it appends is there"
+                " twice, unless it skips a batchId that it has already written."
+            ),
+        ),
+        "sinkSafe": "depends",
+        "code_fix": '.option("txnAppId", "late_flights").option("txnVersion", batch_id)  # in the Delta write',
+        "pinned": (
+            Pinned("spark.sql.shuffle.partitions", "200", "8"),
+            Pinned(
+                "spark.sql.streaming.stateStore.providerClass",
+                "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+                "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+            ),
+        ),
+    }
+    return Card(**{**known, **changed})
 
 
 def facts(interval: int, mode: str, operators: tuple[str, ...]) -> Facts:
@@ -137,6 +172,8 @@ def calm(number: int, name: str, batches: int = 60) -> History:
         took = int(420 + 60 * math.sin(at / 4 + number))
         rows = int(300 + 80 * math.sin(at / 7 + number))
         history.append(batch(history.id, "run-1", at, START + timedelta(seconds=2 * at), took, rows))
+    why = "Spark Connect does not tell where the checkpoint is."
+    history.set_checkpoint(Card(at=START.timestamp() * 1000, why=why))
     return history
 
 

@@ -2,6 +2,7 @@
 
 import type { Bokeh } from "./bokeh.ts";
 import { Charts } from "./charts.ts";
+import { CheckpointCard } from "./checkpoint.ts";
 import { Cursor } from "./cursor.ts";
 import { Facts, Numbers } from "./details.ts";
 import { explaining } from "./evidence.ts";
@@ -9,7 +10,7 @@ import { button, h, setShown, setText } from "./dom.ts";
 import { clock, zone } from "./format.ts";
 import { Hints } from "./hints.ts";
 import { handleKey } from "./keys.ts";
-import type { Connection, Link } from "./link.ts";
+import { statusText, type Link } from "./link.ts";
 import { Overview } from "./overview.ts";
 import type { Columns } from "./protocol.ts";
 import { length, spans, type Change, type Store } from "./store.ts";
@@ -33,6 +34,7 @@ export class Dashboard {
   private readonly hints: Hints;
   private readonly charts: Charts;
   private readonly numbers = new Numbers();
+  private readonly checkpoint = new CheckpointCard();
   private readonly facts = new Facts();
   private readonly bar = h("div", "sw-chart-bar");
   private readonly barName = h("bdi", "sw-bar-name");
@@ -124,7 +126,8 @@ export class Dashboard {
     this.barName.dir = "auto";
     this.bar.append(this.barName, this.barBatch, this.live, this.barZone);
     element.append(this.status, this.empty, this.overview.element, this.hints.element, this.bar);
-    element.append(this.charts.element, this.numbers.element, this.facts.element, this.announcer);
+    element.append(this.charts.element, this.numbers.element, this.checkpoint.element, this.facts.element);
+    element.append(this.announcer);
     element.addEventListener("keydown", (event) => {
       handleKey(event, {
         batch: (step) => this.stepBatch(step),
@@ -205,6 +208,7 @@ export class Dashboard {
     setShown(this.empty, store.lines.length === 0);
     this.overview.update(store.lines, selected);
     this.hints.update(line);
+    this.checkpoint.update(line);
     this.facts.update(line);
     this.charts.element.classList.toggle("sw-waiting", this.wanted !== null);
     setText(this.barName, store.lines.length > 1 ? (line?.name ?? "") : "");
@@ -338,10 +342,4 @@ export class Dashboard {
   private get batches(): Columns {
     return this.options.store.data?.batches ?? {};
   }
-}
-
-function statusText(session: { state: string; text: string }, connection: Connection): string {
-  if (session.state !== "live") return session.text || "The Spark session has stopped.";
-  if (connection === "gone") return "The kernel that drew this is gone.";
-  return connection === "quiet" ? "No word from the kernel for a while." : "";
 }

@@ -1,5 +1,6 @@
 // The hints of the selected query: what was found, what shows it, and, folded, why and what to do.
 
+import { withCopy } from "./copy.ts";
 import { button, h, setAttribute, setShown, setText } from "./dom.ts";
 import { clock, duration, exact, number, percent, rate, size } from "./format.ts";
 import { levelShape } from "./overview.ts";
@@ -195,30 +196,6 @@ function valueOf(evidence: Evidence): string {
   if (typeof evidence.value === "string") return evidence.value;
   const write = FORMATS[evidence.unit];
   return write ? write(evidence.value) : `${number(evidence.value)} ${evidence.unit}`;
-}
-
-/** Code to paste, with a button that says what it did. */
-function withCopy(block: HTMLPreElement): HTMLElement {
-  const copy = button("sw-copy", "Copy", () => {
-    void copyText(block).then((done) => {
-      copy.textContent = done ? "Copied" : "Select and copy";
-      setTimeout(() => {
-        copy.textContent = "Copy";
-      }, 2000);
-    });
-  });
-  copy.setAttribute("aria-live", "polite");
-  return h("div", "sw-code", block, copy);
-}
-
-async function copyText(block: HTMLElement): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(block.textContent);
-    return true;
-  } catch {
-    getSelection()?.selectAllChildren(block); // no clipboard on plain http: the text is selected, one key is left
-    return false;
-  }
 }
 
 function calm(): HTMLElement {

@@ -1,6 +1,6 @@
 // The page's end of the wire: requests are repeated until answered, views tell whether anybody looks.
 
-import type { Message, Request, Snapshot } from "./protocol.ts";
+import type { Message, Request, Session, Snapshot } from "./protocol.ts";
 import type { Store } from "./store.ts";
 
 /** What a link needs of an anywidget model. */
@@ -141,4 +141,11 @@ export class Link {
     this.connection = connection;
     this.changed();
   }
+}
+
+/** What is said above the dashboard; empty when all is well. */
+export function statusText(session: Session, connection: Connection): string {
+  if (session.state !== "live") return session.text || "The Spark session has stopped.";
+  if (connection === "gone") return "The kernel that drew this is gone.";
+  return connection === "quiet" ? "No word from the kernel for a while." : "";
 }

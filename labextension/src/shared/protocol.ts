@@ -27,6 +27,17 @@ export interface Hint {
   link: string;
 }
 
+/** The checkpoint of one query, in words: cardsheet.py makes it. */
+export interface Checkpoint {
+  /** What a restart does, in a few words for the fold. */
+  summary: string;
+  restart: string[];
+  rows: [string, string, string | null][];
+  /** Setting, its value in the checkpoint, which holds, and in the session; a tip. */
+  pinned: [string, string, string, string | null][];
+  code: string | null;
+}
+
 /** The overview of one query, in words: overview.py makes it, every view shows it. */
 export interface Line {
   id: string;
@@ -49,6 +60,7 @@ export interface Line {
   details?: string | null;
   running: { text: string; fraction: number | null } | null;
   facts: [string, string, string | null][];
+  checkpoint: Checkpoint | null;
   hints: Hint[];
 }
 

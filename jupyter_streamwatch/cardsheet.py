@@ -1,0 +1,128 @@
+"""The checkpoint of a query in words: where it is, how far it is, and what a restart would do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.format import UNKNOWN, clean, clock, exact, middle, size, when
+from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.card import Card, Pinned
+    from jupyter_streamwatch.history import History
+
+PATH_LENGTH = 80  # characters of a path in a row; the whole one is in its tip
+VALUE_LENGTH = 60  # of a setting's value
+
+_SAFE = {
+    "yes": (
+        "its rows are there once",
+        "The sink keeps what it has got of a batch: one that is run again changes nothing.",
+    ),
+    "no": ("its rows are there twice", "Rows that the sink had got before the failure are there a second time."),
+    "depends": (
+        "as the function that writes it does",
+        "What a repeated batch does is up to the function that writes it.",
+    ),
+}
+
+_CLASS = re.compile(r"^(?:[a-z]\w*\.){2,}(?=[A-Z]\w*$)")
+
+Row = tuple[str, str, "str | None"]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is shown: one line for the fold, sentences, rows as of a fact sheet, pinned settings, code to paste.
+
+    ``pinned`` are (setting, value of the checkpoint, value of the session, tip or None); the checkpoint's holds.
+    """
+
+    summary: str
+    restart: tuple[str, ...]
+    rows: tuple[Row, ...]
+    pinned: tuple[tuple[str, str, str, str | None], ...]
+    code: str | None
+
+
+def sheet(history: History) -> Sheet | None:
+    """Return what is known of a query's checkpoint; None when it was not looked at."""
+    card = history.checkpoint
+    if card is None:
+        return None
+    rows: list[Row] = [_where(card)]
+    if card.why is None:
+        rows.append(("Size", size(card.bytes), None if card.bytes is None else f"{exact(card.bytes)} bytes"))
+        rows.append(_planned(card))
+        rows.append(("Last commit", _batch(card.lastCommit), None))
+        rows.extend(_repeated(history, card))
+        if card.sinkSafe in _SAFE:
+            text, tip = _SAFE[card.sinkSafe]
+            rows.append(("When run again", text, tip))
+        rows.append(("Read", when(card.at), None))
+    rows.extend(("Not readable", _text(problem), None) for problem in card.problems)
+    return Sheet(
+        summary=_summary(history, card),
+        restart=tuple(_text(one) for one in card.restart),
+        rows=tuple(rows),
+        pinned=tuple(_setting(one) for one in card.pinned),
+        code=redact(card.code_fix) if card.code_fix else None,
+    )
+
+
+def _summary(history: History, card: Card) -> str:
+    if card.why is not None:
+        return _text(card.why)
+    if card.nextBatch is None:
+        return UNKNOWN
+    if not card.replay:
+        return f"a restart goes on with batch {card.nextBatch}"
+    active = bool(history.runs) and history.runs[-1].state == "active"
+    return f"batch {card.nextBatch} is {'under way: ' if active else 'not done: '}a restart runs it again"
+
+
+def _where(card: Card) -> Row:
+    if card.path is None:
+        return "Where", UNKNOWN, None if card.why is None else _text(card.why)
+    whole = _text(card.path)
+    short = middle(whole, PATH_LENGTH)
+    return "Where", short, whole if short != whole else None
+
+
+def _planned(card: Card) -> Row:
+    if card.lastOffset is None:
+        return "Last offsets", "none", "No batch has been planned on this checkpoint."
+    at = "" if card.plannedMs is None else f", planned {clock(card.plannedMs)}"
+    return "Last offsets", f"batch {card.lastOffset}{at}", None if card.plannedMs is None else when(card.plannedMs)
+
+
+def _repeated(history: History, card: Card) -> list[Row]:
+    """Say which batch the run had to do again: it was planned before the run began."""
+    run = history.runs[-1] if history.runs else None
+    if run is None or run.started is None or card.firstPlannedMs is None or card.firstPlannedMs >= run.started:
+        return []
+    text = f"batch {card.firstBatch}, planned {clock(card.firstPlannedMs)} by the run before"
+    return [("Run again", text, f"Planned {when(card.firstPlannedMs)}; this run began {when(run.started)}.")]
+
+
+def _setting(one: Pinned) -> tuple[str, str, str, str | None]:
+    """A setting; of a class its own name, without the packages."""
+    kept, session = (_value(value) for value in (one.checkpoint, one.session))
+    shortened = (kept, session) != (one.checkpoint, one.session)
+    tip = f"{_text(one.checkpoint)} in the checkpoint, {_text(one.session)} in the session"
+    return _text(one.name), kept, session, tip if shortened else None
+
+
+def _batch(id: int | None) -> str:
+    return "none" if id is None else f"batch {id}"
+
+
+def _text(text: str) -> str:
+    return redact(clean(text))
+
+
+def _value(text: str) -> str:
+    whole = _text(text)
+    return middle(_CLASS.sub("", whole), VALUE_LENGTH)

@@ -1,0 +1,156 @@
+"""What a view shows of the checkpoint of a watched query: plain data, made of the checkpoint and the query's facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch import values as v
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_streamwatch.checkpoints.model import OffsetEntry, RestartPlan
+    from jupyter_streamwatch.facts import Facts
+
+SENTENCES = 2  # of the restart plan; the whole plan is a call away
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A setting whose value the checkpoint keeps, and which the session has another value for: the checkpoint wins."""
+
+    name: str
+    checkpoint: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A checkpoint at one moment; None is unknown.
+
+    Attributes:
+        at: Epoch ms when it was read.
+        path: Where it is.
+        temporary: Whether Spark made it itself and deletes it.
+        why: Why nothing more is known, as a sentence; None when it was read.
+        bytes: Size of all its files.
+        lastOffset: The newest batch that was planned.
+        plannedMs: When that was, epoch ms.
+        lastCommit: The newest batch that is done.
+        nextBatch: The batch that a restart runs first.
+        replay: Whether a restart runs a batch again that was planned before.
+        restart: What a restart does, in one or two sentences.
+        sinkSafe: Whether the result stays exactly-once when a batch is run again: ``yes``, ``no``, ``depends``.
+        code_fix: Code to paste that makes a repeated batch harmless.
+        pinned: Settings in which the session differs, and the checkpoint wins.
+        firstBatch: The first batch that the run had to do.
+        firstPlannedMs: When that batch was planned, epoch ms: before the run's start, if the run repeated it.
+        problems: What of the checkpoint could not be read, as sentences.
+    """
+
+    at: float = 0.0
+    path: str | None = None
+    temporary: bool | None = None
+    why: str | None = None
+    bytes: int | None = None
+    lastOffset: int | None = None
+    plannedMs: float | None = None
+    lastCommit: int | None = None
+    nextBatch: int | None = None
+    replay: bool | None = None
+    restart: tuple[str, ...] = ()
+    sinkSafe: str | None = None
+    code_fix: str | None = None
+    pinned: tuple[Pinned, ...] = ()
+    firstBatch: int | None = None
+    firstPlannedMs: float | None = None
+    problems: tuple[str, ...] = ()
+
+
+def unread(facts: Facts, at: float, why: str | None = None) -> Card:
+    """The card of a checkpoint that is not read: a temporary one, one that Spark does not name, or one out of reach."""
+    if facts.temporaryCheckpoint:
+        why = "Temporary: Spark deletes it when the query stops, and a restart starts from nothing."
+    elif facts.checkpoint is None:
+        why = facts.why.get("checkpoint") or "Spark does not tell where the checkpoint is."
+    return Card(at=at, path=facts.checkpoint, temporary=facts.temporaryCheckpoint, why=why)
+
+
+def of(
+    facts: Facts,
+    at: float,
+    *,
+    last: OffsetEntry | None,
+    lastCommit: int | None,
+    plan: RestartPlan,
+    bytes: int | None,
+    first: OffsetEntry | None = None,
+    problems: tuple[str, ...] = (),
+) -> Card:
+    """Make the card.
+
+    Args:
+        facts: Of the query's latest run.
+        at: Epoch ms of the reading.
+        last: Newest entry of the offset log.
+        lastCommit: Newest entry of the commit log.
+        plan: What a restart does.
+        bytes: Size of the checkpoint.
+        first: Entry of the first batch that the run had to do, when it is still there.
+        problems: What could not be read.
+    """
+    return Card(
+        at=at,
+        path=facts.checkpoint,
+        temporary=facts.temporaryCheckpoint,
+        bytes=bytes,
+        lastOffset=last.batchId if last is not None else None,
+        plannedMs=last.timestampMs if last is not None else None,
+        lastCommit=lastCommit,
+        nextBatch=plan.batchId,
+        replay=plan.replay,
+        restart=plan.sentences[:SENTENCES],
+        sinkSafe=plan.sinkSafe,
+        code_fix=plan.code_fix,
+        pinned=differing(last.conf if last is not None else {}, facts),
+        firstBatch=first.batchId if first is not None else None,
+        firstPlannedMs=first.timestampMs if first is not None else None,
+        problems=problems,
+    )
+
+
+def differing(kept: Mapping[str, str], facts: Facts) -> tuple[Pinned, ...]:
+    """The settings of a checkpoint that the session has other values for, as far as they are known."""
+    session = dict(getattr(getattr(facts, "shape", None), "conf", None) or {})
+    if facts.sessionPartitions is not None:
+        session.setdefault(_PARTITIONS, str(facts.sessionPartitions))
+    found = (Pinned(name, str(value), str(session[name])) for name, value in sorted(kept.items()) if name in session)
+    return tuple(one for one in found if one.checkpoint != one.session)
+
+
+def again(card: Card, before: Card | None) -> Card:
+    """``card`` with what an earlier reading of the same run knew and this one did not look at."""
+    if before is None or before.path != card.path:
+        return card
+    return replace(
+        card,
+        bytes=card.bytes if card.bytes is not None else before.bytes,
+        firstBatch=card.firstBatch if card.firstBatch is not None else before.firstBatch,
+        firstPlannedMs=card.firstPlannedMs if card.firstBatch is not None else before.firstPlannedMs,
+    )
+
+
+def restored(data: Any) -> Card | None:
+    """The card that ``dataclasses.asdict`` made ``data`` of; unknown keys are ignored, None when it is none."""
+    if data is None or isinstance(data, Card):
+        return data
+    known = {one.name for one in fields(Card)}
+    given = {key: value for key, value in v.items(data) if key in known}
+    pinned = tuple(
+        Pinned(*(str(one.get(part)) for part in ("name", "checkpoint", "session")))
+        for one in v.mappings(given.pop("pinned", None))
+    )
+    restart, problems = (tuple(map(str, given.pop(name, None) or ())) for name in ("restart", "problems"))
+    return Card(**given, restart=restart, problems=problems, pinned=pinned)
