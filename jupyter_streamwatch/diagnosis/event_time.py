@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
-from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays
+from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays, window_length
 from jupyter_streamwatch.diagnosis.measure import gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import known
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.progress import Progress
 
 _AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
+_COUNTED = 60 * 86_400_000.0  # ms; nobody counts more days ahead than this
 WATERMARK = API + "#handling-late-data-and-watermarking"
 
 
@@ -65,9 +66,9 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
     if usual is None or usual > start + ahead:
         return None  # all rows are from the future: a clock or a time zone, or a test; nothing is lost by it
     if mark is not None and mark > start + ahead and usual < mark:
-        title = f"The watermark is {duration(mark - start)} ahead of the clock, and the rows are not"
+        title = f"The watermark is {_far(mark, start)}, and the rows are not"
     elif newest is not None and newest > start + ahead and newest - usual > ahead:
-        title = f"A row is {duration(newest - start)} ahead of the clock and takes the watermark with it"
+        title = f"One row is {_far(newest, start)} and takes the watermark with it"
     else:
         return None
     column = column_name(window) or "event_time"
@@ -91,6 +92,11 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
         code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))',
         link=WATERMARK,
     )
+
+
+def _far(at: float, start: float) -> str:
+    """Write how far a time is ahead: as a length while a person would count it, else as its date."""
+    return f"{duration(at - start)} ahead of the clock" if at - start < _COUNTED else f"dated {when(at)[:10]}"
 
 
 def _most(record: Progress, latest: float) -> tuple[str, float | None]:
@@ -230,26 +236,45 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     mark = epoch_ms(last.eventTime["watermark"]) or 0.0
     oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min")))), default=None)
     newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
-    wait = delay(window)
-    until = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
-    later = f", {duration(wait)} behind the newest row," if wait is not None else ""
+    ends = _next_end(window, max(oldest, mark)) if oldest is not None else None
     return Hint(
         code="results-pending",
         severity="info",
-        title=f"{number(waiting)} results wait in the state; none has come out yet",
+        title=f"{number(waiting)} {'result waits' if waiting == 1 else 'results wait'} in the state;"
+        " none has come out yet",
         evidence=gathered(
             Evidence("numOutputRows", 0, "rows", _ids(records)),
             Evidence("numRowsTotal", waiting, "rows", _ids([last])),
             Evidence("eventTime.watermark", mark, "time", _ids([last])) if mark else None,
             Evidence("eventTime.min", oldest, "time", _ids(records)) if oldest is not None else None,
             Evidence("eventTime.max", newest, "time", _ids(records)) if newest is not None else None,
+            Evidence("next window ends", ends, "time") if ends is not None else None,
         ),
         cause="Append mode writes a result once, when it can no longer change: when the watermark has passed its end.",
-        fix=f"{until}: it comes out when the watermark{later} passes its end"
-        + (f"; now it is at {when(mark)}." if mark else "; now it is unset.")
+        fix=_awaited(oldest, ends, mark, delay(window))
         + " Update mode shows results at once, and again when they change.",
         link=API + "#output-modes",
     )
+
+
+def _next_end(window: Window, at: float) -> float | None:
+    """Return the end of the tumbling window around ``at``; Spark counts windows from the epoch."""
+    length = window_length(window)
+    return (at // length + 1) * length if length else None
+
+
+def _awaited(oldest: float | None, ends: float | None, mark: float, wait: float | None) -> str:
+    """Say which window comes out next and what event time it waits for, as far as both are known."""
+    now = f"Now the watermark is at {when(mark)}." if mark else "Now the watermark is unset."
+    if ends is not None:
+        needs = "the watermark has passed that"
+        if wait is not None:
+            needs = f"a row with an event time of {when(ends + wait)} or later has come"
+            needs += f" (the delay is {duration(wait)})" if wait else ""
+        return f"The next is the window that ends at {when(ends)}: it comes out in the batch after {needs}. {now}"
+    which = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
+    later = f", {duration(wait)} behind the newest row," if wait is not None else ""
+    return f"{which}: it comes out when the watermark{later} has passed its end. {now}"
 
 
 def _unset(record: Progress) -> bool:

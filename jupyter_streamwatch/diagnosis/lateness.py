@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.series import quantile
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
 
 _LONGEST = 12 * 3_600_000.0  # ms; who needs a longer delay has another trouble than its length
+_TUMBLING = re.compile(r"window\((?:.*[^s]|.*[^ ]s), ([0-9.]+) s\)")  # as a shape writes it, with one length
 _STEPS = ((60_000, 1_000, "second"), (3_600_000, 60_000, "minute"), (math.inf, 3_600_000, "hour"))
 
 
@@ -41,6 +43,18 @@ def delay(window: Window) -> float | None:
         return None
     longest = max(seen)
     return round(longest / 1000) * 1000.0 if longest >= 0 else None
+
+
+def window_length(window: Window) -> float | None:
+    """Return the length in ms of the tumbling windows that the query groups by; None for others or when unknown.
+
+    A sliding window's plan names more lengths than one, so it is not taken for a tumbling one.
+    """
+    shape = getattr(window.facts, "shape", None)  # facts of earlier recordings have none
+    operators = shape.operators if shape is not None else None
+    origins = {key.origin for one in operators or () for key in one.keys if key.origin and "window(" in key.origin}
+    found = _TUMBLING.fullmatch(origins.pop()) if len(origins) == 1 else None
+    return float(found[1]) * 1000 if found else None
 
 
 def needed_delays(window: Window) -> tuple[float, float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.shape import Column, OperatorShape, Shape
 from tests.unit.diagnosis.made import BEGIN, codes, hint, iso, judge, loud, operator, records
 
 EPOCH = "1970-01-01T00:00:00.000Z"
@@ -205,3 +206,55 @@ def test_results_pending_in_append_mode():
 def test_results_pending_is_silent(made, mode):
     """Results came, another mode, too few batches, an unknown number, no state, no aggregation."""
     assert "results-pending" not in codes(judge(made, facts=Facts(outputMode=mode)))
+
+
+def shaped(origin, delay=MINUTE):
+    """Return facts with the shape of a query that groups by ``origin``."""
+    keys = (Column("window", "struct<start:timestamp,end:timestamp>", origin=origin),)
+    facts = Facts(outputMode="append", watermarks=(("ts", delay),))
+    object.__setattr__(facts, "shape", Shape(operators=(OperatorShape("stateStoreSave", keys),)))
+    return facts
+
+
+def test_results_pending_names_the_window_that_comes_out_next():
+    """Its end, the event time that a row must have, and where the watermark is."""
+    made = records(10, event=times(), state=[operator()], output=0)
+    found = hint(judge(made, facts=shaped("window(ts, 300 s)")), "results-pending")
+    assert found.fix.startswith(
+        "The next is the window that ends at 2026-01-01 00:00:00 UTC: it comes out in the batch after a row with an"
+        " event time of 2026-01-01 00:01:00 UTC or later has come (the delay is 1 min)."
+        " Now the watermark is at 2025-12-31 23:59:16 UTC."
+    )
+    assert ("next window ends", BEGIN, "time", ()) in found.evidence
+
+
+def test_results_pending_waits_for_the_window_that_the_watermark_is_in():
+    """Rows from before the watermark are in no window that still comes out."""
+    made = records(10, event=times(oldest=600_000), state=[operator()], output=0)
+    found = hint(judge(made, facts=shaped("window(ts, 60 s)", 0.0)), "results-pending")
+    assert "ends at 2026-01-01 00:00:00 UTC" in found.fix
+    assert "an event time of 2026-01-01 00:00:00 UTC or later has come. Now" in found.fix
+
+
+@pytest.mark.parametrize("origin", ["window(ts, 60 s, 300 s)", "session_window(ts, 5 minutes)", "ts", None])
+def test_results_pending_guesses_no_window(origin):
+    """Of sliding windows, sessions and other keys the plan does not tell where they end."""
+    made = records(10, event=times(), state=[operator()], output=0)
+    fix = hint(judge(made, facts=shaped(origin)), "results-pending").fix
+    assert fix.startswith(
+        "The first is the window with 2025-12-31 23:59:50 UTC: it comes out when the watermark, 1 min behind the newest"
+        " row, has passed its end. Now the watermark is at 2025-12-31 23:59:16 UTC."
+    )
+
+
+@pytest.mark.parametrize(
+    ("newest", "title"),
+    [
+        ("2026-01-01T02:00:00.000Z", "One row is 2 h ahead of the clock and takes the watermark with it"),
+        ("9999-12-31T23:59:59.000Z", "One row is dated 9999-12-31 and takes the watermark with it"),
+    ],
+)
+def test_a_row_far_ahead_is_named_by_its_date(newest, title):
+    """Nobody counts 2,912,444 days."""
+    event = {"watermark": iso(BEGIN - MINUTE), "max": newest, "min": iso(BEGIN - 5000), "avg": iso(BEGIN - 4000)}
+    assert hint(judge(records(1, first=7, event=event)), "watermark-ahead").title == title
