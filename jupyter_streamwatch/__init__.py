@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints import checkpoint as checkpoint
     from jupyter_streamwatch.diagnosis import Thresholds as Thresholds
     from jupyter_streamwatch.diagnosis import diagnose as diagnose
     from jupyter_streamwatch.diagnosis import rules as rules
@@ -29,6 +30,7 @@ _HOMES = {
     "Recording": "recording",
     "Thresholds": "diagnosis",
     "Watch": "watcher",
+    "checkpoint": "checkpoints",
     "diagnose": "diagnosis",
     "load": "formats",
     "parse": "progress",

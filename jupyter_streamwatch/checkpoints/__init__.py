@@ -2,3 +2,10 @@
 
 Read-only, whatever happens. Needs neither Spark nor pyspark for folders of this machine and for URLs of fsspec.
 """
+
+from __future__ import annotations
+
+from jupyter_streamwatch.checkpoints.opening import checkpoint
+from jupyter_streamwatch.checkpoints.reader import Checkpoint
+
+__all__ = ["Checkpoint", "checkpoint"]

@@ -28,11 +28,15 @@ class Field(Part):
         name: Its name as the state's schema file has it, ``n/a`` when it has none.
         type: Its type as Spark writes it: ``string``, ``bigint``, ``struct<start:timestamp,end:timestamp>``.
         nullable: Whether it may be null.
+        watermarkDelayMs: Delay of its watermark, where it is the event time or a window on it.
+        window: ``time`` or ``session`` for a window's column.
     """
 
     name: str
     type: str
     nullable: bool | None = None
+    watermarkDelayMs: int | None = None
+    window: Literal["time", "session"] | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ class StateStore(Part):
     """One store of a stateful operator: ``default``, or ``left-keyToNumValues`` and the like for a join.
 
     Attributes:
-        name: Name of the store, or of the column family of a ``transformWithState`` variable.
+        name: Name of the store, or of a column family (a variable of ``transformWithState``, a part of a join).
         key: Columns of the key; None when no file says it.
         value: Columns of the value; None when no file says it.
         schemaVersion: Version of the schema file (1, 2, 3).
@@ -131,6 +135,7 @@ class StateStore(Part):
         files: Per partition, which versions there are.
         provider: Which kind of store wrote the files; None when there are none.
         changelog: Whether RocksDB writes changelogs; None for other providers and when unknown.
+        familyOf: For a column family, the name of the store whose files hold it: it has none of its own.
     """
 
     name: str
@@ -141,6 +146,7 @@ class StateStore(Part):
     files: tuple[PartitionFiles, ...] = ()
     provider: Provider | None = None
     changelog: bool | None = None
+    familyOf: str | None = None
 
     @property
     def bytes(self) -> int:

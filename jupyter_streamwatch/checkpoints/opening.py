@@ -1,0 +1,155 @@
+"""Opens a folder as a checkpoint, and says what it is when it is none."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from jupyter_streamwatch.checkpoints.files import Local, reason
+from jupyter_streamwatch.checkpoints.log import metadata_id
+from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.files import Storage
+
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]+):(?=/|//)")
+_FOLDERS = frozenset({"offsets", "commits", "sources", "state"})
+_UP = 5  # state/<operator>/<partition>/<store>/SSTs is the deepest folder of a checkpoint
+_NAMED = 6  # checkpoints in a folder that are named
+_LOOKED_INTO = 1_000  # folders
+
+
+def checkpoint(path: str | os.PathLike[str], spark: Any = None) -> Checkpoint:
+    """Open the checkpoint of a streaming query, read-only.
+
+    Args:
+        path: The query's ``checkpointLocation``: a folder of this machine (``/x``, ``file:///x``) or a URL.
+        spark: A classic session: URLs, and paths as Spark understands them, are read through its file systems.
+            Without one, and with Spark Connect, URLs are read by fsspec.
+
+    Returns:
+        The checkpoint; ``print`` it, or ask it for ``restart()`` and ``compare(...)``.
+
+    Raises:
+        FileNotFoundError: When there is no such folder.
+        ValueError: When the folder is no checkpoint; the message says what it is.
+        ImportError: When a URL needs a package that is not installed.
+    """
+    storage = storage_of(os.fspath(path), spark)
+    _check(storage)
+    return Checkpoint(storage, spark=spark)
+
+
+def storage_of(path: str, spark: Any) -> Storage:
+    """Say where a path or URL leads; raises what :func:`checkpoint` raises."""
+    if not path.strip():
+        raise ValueError("The path is empty: pass the query's checkpointLocation.")
+    found = _SCHEME.match(path)
+    scheme = found["scheme"].lower() if found else ""
+    if scheme != "file" and spark is not None:
+        from jupyter_streamwatch.checkpoints.hadoop import through_session
+
+        storage = through_session(path, spark, scheme=scheme)
+        if storage is not None:
+            return storage
+    if scheme and scheme != "file":
+        from jupyter_streamwatch.checkpoints.remote import Remote
+
+        return Remote(path)
+    return Local(local(path))
+
+
+def local(path: str) -> Path:
+    """The folder of this machine that a path or a ``file:`` URL names."""
+    if path.lower().startswith("file:"):
+        plain = path[len("file:") :].removeprefix("//").removeprefix("localhost")
+        found = Path(plain)
+        return found if found.exists() else Path(unquote(plain))
+    return Path(path).expanduser()
+
+
+def _check(storage: Storage) -> None:
+    """Raise with one sentence when this is no checkpoint."""
+    shown = redact(storage.url)
+    try:
+        entries = list(storage.list(""))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no folder {shown!r}: pass the query's checkpointLocation.") from None
+    except NotADirectoryError:
+        raise ValueError(f"{shown!r} is a file, and a checkpoint is a folder{_above(storage)}.") from None
+    except OSError as error:
+        raise ValueError(f"{shown!r} cannot be listed: {reason(error)}.") from None
+    folders = {entry.name for entry in entries if storage.is_folder(entry)}
+    files = {entry.name for entry in entries} - folders
+    if _is_checkpoint(storage, "", folders, files):
+        return
+    raise ValueError(f"{shown!r} {_other(storage, folders, files)}")
+
+
+def _is_checkpoint(storage: Storage, folder: str, folders: set[str], files: set[str]) -> bool:
+    if "offsets" in folders or len(folders & _FOLDERS) >= 2:
+        return True
+    if "metadata" not in files:
+        return False
+    try:
+        content = storage.read(f"{folder}/metadata" if folder else "metadata")
+    except OSError:
+        return bool(folders & _FOLDERS)
+    return metadata_id(content.decode("utf-8", "replace")) is not None or bool(folders & _FOLDERS)
+
+
+def _other(storage: Storage, folders: set[str], files: set[str]) -> str:
+    """Say what a folder is that is no checkpoint."""
+    if "_spark_metadata" in folders:
+        return (
+            "is the output of a file sink (it has _spark_metadata), not a checkpoint: pass the query's"
+            " checkpointLocation."
+        )
+    if "_delta_log" in folders:
+        return "is a Delta table (it has _delta_log), not a checkpoint: pass the query's checkpointLocation."
+    above = _above(storage)
+    if above:
+        return f"is a part of a checkpoint{above}."
+    if not folders and not files:
+        return "is empty: a query writes its checkpoint there when it first starts."
+    inside = _inside(storage, folders)
+    if len(inside) == 1:
+        return f"is no checkpoint, but holds one: pass {inside[0]!r}."
+    if inside:
+        more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
+        return f"holds {len(inside)} checkpoints, pass one of them: {', '.join(inside[:_NAMED])}{more}."
+    return "is no checkpoint of a streaming query: it has neither offsets/ nor commits/ nor a metadata file with an id."
+
+
+def _above(storage: Storage) -> str:
+    """Name the checkpoint that a folder or file is part of."""
+    for steps in range(1, _UP + 1):
+        parent = storage.at(steps)
+        if parent is None:
+            break
+        try:
+            entries = list(parent.list(""))
+        except OSError:
+            continue
+        folders = {entry.name for entry in entries if parent.is_folder(entry)}
+        if _is_checkpoint(parent, "", folders, {entry.name for entry in entries} - folders):
+            return f": pass {redact(parent.url)!r}"
+    return ""
+
+
+def _inside(storage: Storage, folders: set[str]) -> list[str]:
+    """Paths of the checkpoints among the folders in a folder."""
+    found = []
+    for name in sorted(folders)[:_LOOKED_INTO]:
+        try:
+            entries = list(storage.list(name))
+        except OSError:
+            continue
+        below = {entry.name for entry in entries if storage.is_folder(entry)}
+        if _is_checkpoint(storage, name, below, {entry.name for entry in entries} - below):
+            found.append(redact(f"{storage.url.rstrip('/')}/{name}"))
+    return found

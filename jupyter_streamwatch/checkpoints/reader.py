@@ -1,0 +1,251 @@
+"""An open checkpoint: one walk over its files, and everything else read when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from jupyter_streamwatch.checkpoints import log, offsets, state, text
+from jupyter_streamwatch.checkpoints.files import PARTS, Tree, is_number, reason, walk
+from jupyter_streamwatch.checkpoints.model import (
+    CommitEntry,
+    KnownSink,
+    OffsetEntry,
+    RestartPlan,
+    SourceOffset,
+    StateOperator,
+)
+from jupyter_streamwatch.checkpoints.source_log import SHOWN, SourceLog
+from jupyter_streamwatch.redaction import redact, redact_all
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.files import Storage
+
+T = TypeVar("T")
+
+
+class Entries(Mapping[int, T], Generic[T]):
+    """A log of batches: ids from the listing, entries parsed when they are first asked for."""
+
+    def __init__(self, ids: list[int], read: Callable[[int], T]) -> None:
+        """Read nothing yet."""
+        self._ids = dict.fromkeys(ids)
+        self._read = read
+        self._known: dict[int, T] = {}
+
+    @property
+    def last(self) -> int | None:
+        """The newest batch's id."""
+        return next(reversed(self._ids), None)
+
+    @property
+    def seen(self) -> list[T]:
+        """The entries that were asked for so far."""
+        return [self._known[id] for id in sorted(self._known)]
+
+    def __getitem__(self, id: int) -> T:
+        """The entry of a batch."""
+        if id not in self._ids:
+            raise KeyError(id)
+        if id not in self._known:
+            self._known[id] = self._read(id)
+        return self._known[id]
+
+    def __iter__(self) -> Iterator[int]:
+        """Ids, ascending."""
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        """Number of entries."""
+        return len(self._ids)
+
+
+class Checkpoint:
+    """What a checkpoint holds. Nothing of it is ever changed; a fresh look takes :func:`checkpoint` again.
+
+    Attributes:
+        offsets: Batch id -> :class:`OffsetEntry`: the batches that were planned.
+        commits: Batch id -> :class:`CommitEntry`: the batches that are done.
+        sources: Logs of the sources by their number, those that keep one.
+        sink: The sink of the last watched run, which the checkpoint does not hold; None when not known.
+        spark: The session that the files are read through, if any.
+    """
+
+    def __init__(self, storage: Storage, *, spark: Any = None, sink: KnownSink | None = None) -> None:
+        """List the files; use :func:`checkpoint`, which says what is wrong with a folder."""
+        self.spark = spark
+        self.sink = sink
+        self._storage = storage
+        self._tree: Tree = walk(storage)
+        self.offsets: Entries[OffsetEntry] = Entries(self._tree.numbers("offsets"), self._offset)
+        self.commits: Entries[CommitEntry] = Entries(self._tree.numbers("commits"), self._commit)
+        self.sources: Mapping[int, SourceLog] = {
+            index: SourceLog(self._tree, index)
+            for index in sorted(int(name) for name in self._tree.subfolders("sources") if is_number(name))
+        }
+
+    @property
+    def path(self) -> str:
+        """Where it is; credentials in a URL are redacted."""
+        return redact(self._storage.url)
+
+    @property
+    def storage(self) -> Storage:
+        """Where its files are read."""
+        return self._storage
+
+    @cached_property
+    def id(self) -> str | None:
+        """The query's id; None when ``metadata`` is missing or damaged."""
+        return self._metadata[0]
+
+    @property
+    def metadataProblem(self) -> str | None:
+        """What is wrong with the file ``metadata``, as a sentence."""
+        return self._metadata[1]
+
+    @property
+    def lastOffset(self) -> int | None:
+        """The newest batch that was planned."""
+        return self.offsets.last
+
+    @property
+    def lastCommit(self) -> int | None:
+        """The newest batch that is done."""
+        return self.commits.last
+
+    @property
+    def nextBatch(self) -> int:
+        """The batch that the next start runs first."""
+        planned = self.lastOffset
+        return 0 if planned is None else planned + 1 if self.lastCommit == planned else planned
+
+    @property
+    def conf(self) -> Mapping[str, str]:
+        """The settings that the checkpoint keeps, which win over the session's: those of the last planned batch."""
+        return {} if self.lastOffset is None else self.offsets[self.lastOffset].conf
+
+    @property
+    def watermarks(self) -> list[tuple[int, int | None]]:
+        """Watermark of each planned batch as (batch id, epoch ms); None while it is unset."""
+        return [(id, entry.watermarkMs) for id, entry in self.offsets.items()]
+
+    @property
+    def times(self) -> list[tuple[int, int | None, float | None]]:
+        """Per planned batch: id, when it was planned, and when its commit was written (the file's time); epoch ms."""
+        committed = self._tree.files("commits")
+        return [
+            (
+                id,
+                entry.timestampMs,
+                self._tree.about("commits", str(id)).changedMs if str(id) in committed else None,
+            )
+            for id, entry in self.offsets.items()
+        ]
+
+    @cached_property
+    def operators(self) -> tuple[StateOperator, ...]:
+        """The stateful operators, as of when the checkpoint was opened."""
+        return self._operators(self._tree)
+
+    def state(self) -> tuple[StateOperator, ...]:
+        """Read the stateful operators now."""
+        return self._operators(walk(self._storage))
+
+    @cached_property
+    def bytes(self) -> Mapping[str, int]:
+        """Size on disk: of ``offsets``, ``commits``, ``sources``, ``state``, and ``total``; checksums left out."""
+        sizes = {part: self._tree.bytes_of(*self._tree.under(part)) for part in PARTS}
+        return {**sizes, "total": sum(sizes.values()) + self._tree.bytes_of("")}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is damaged or missing, as sentences: of the newest entries, the state, and what was read so far."""
+        for log_of in (self.offsets, self.commits):
+            for id in list(log_of)[-2:]:
+                log_of[id]
+        found = [self._metadata[1], *self._tree.problems]
+        found += [entry.problem for entry in (*self.offsets.seen, *self.commits.seen)]
+        found += [operator.problem for operator in self.operators]
+        found += [problem for source in self.sources.values() for problem in source.log.problems]
+        return tuple(dict.fromkeys(redact(problem) for problem in found if problem))
+
+    def restart(self) -> RestartPlan:
+        """Say what the next start of the query on this checkpoint does."""
+        from jupyter_streamwatch.checkpoints import restart
+
+        return restart.plan(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as data for JSON, without secrets; of each log the newest hundred entries."""
+        plan = self.restart()
+        found: dict[str, Any] = redact_all(
+            {
+                "path": self.path,
+                "id": self.id,
+                "lastOffset": self.lastOffset,
+                "lastCommit": self.lastCommit,
+                "planned": len(self.offsets),
+                "committed": len(self.commits),
+                "bytes": dict(self.bytes),
+                "conf": dict(self.conf),
+            }
+        )
+        return found | {
+            "offsets": [self.offsets[id].to_dict() for id in list(self.offsets)[-SHOWN:]],
+            "commits": [self.commits[id].to_dict() for id in list(self.commits)[-SHOWN:]],
+            "sources": [source.to_dict() for source in self.sources.values()],
+            "operators": [operator.to_dict() for operator in self.operators],
+            "restart": plan.to_dict(),
+            "problems": list(self.problems),
+        }
+
+    def __str__(self) -> str:
+        """What it holds and what the next start does, for a terminal."""
+        return text.plain(self)
+
+    def __repr__(self) -> str:
+        """Where it is, and how far."""
+        return f"<Checkpoint {self.path}, planned {self.lastOffset}, committed {self.lastCommit}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002 - IPython's signature
+        return {"text/plain": str(self), "text/html": text.html(self)}
+
+    @cached_property
+    def _metadata(self) -> tuple[str | None, str | None]:
+        """The query's id, and what is wrong with the file that holds it."""
+        if "metadata" not in self._tree.files(""):
+            return None, "metadata is missing: the next start gives the query a new id."
+        try:
+            id = log.metadata_id(self._tree.text("metadata"))
+        except OSError as error:
+            return None, f"metadata cannot be read: {reason(error)}."
+        return id, None if id else "metadata is damaged: Spark cannot read the query's id from it."
+
+    def _offset(self, id: int) -> OffsetEntry:
+        try:
+            entry = log.offset_entry(id, self._tree.text(f"offsets/{id}"))
+        except OSError as error:
+            return OffsetEntry(id, problem=f"offsets/{id} cannot be read: {reason(error)}.")
+        return replace(entry, sources=tuple(self._told_apart(one) for one in entry.sources))
+
+    def _commit(self, id: int) -> CommitEntry:
+        try:
+            return log.commit_entry(id, self._tree.text(f"commits/{id}"))
+        except OSError as error:
+            return CommitEntry(id, problem=f"commits/{id} cannot be read: {reason(error)}.")
+
+    def _told_apart(self, one: SourceOffset) -> SourceOffset:
+        """A bare number is a rate source's when it wrote down the time of its first start."""
+        source = self.sources.get(one.index)
+        if one.kind != "number" or source is None or not isinstance(source.initial, int):
+            return one
+        return replace(one, kind="rate", text=offsets.position("rate", one.value))
+
+    def _operators(self, tree: Tree) -> tuple[StateOperator, ...]:
+        version = self.nextBatch
+        before = self.commits.get(version - 1)
+        needed = state.Needed(version, before.stateIds if before is not None else {})
+        return state.operators(tree, needed, self.conf)

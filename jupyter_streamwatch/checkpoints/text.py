@@ -1,0 +1,156 @@
+"""A checkpoint as text: for a terminal, and as plain HTML for a notebook."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.checkpoints.offsets import LABELS
+from jupyter_streamwatch.format import clean, exact, middle, size, when
+from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.report.elements import el, name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_streamwatch.checkpoints.model import Field, StateOperator, StateStore
+    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+
+Row = tuple[str, str]
+_WIDTH = 110  # characters of a line
+_SOURCES = 4  # rows; the rest is counted
+_OPERATORS = 3
+_STORES = 4
+_PROBLEMS = 4
+_SENTENCES = 7
+_PINNED = {
+    "spark.sql.shuffle.partitions": "shuffle partitions",
+    "spark.sql.streaming.stateStore.providerClass": "state store",
+    "spark.sql.streaming.multipleWatermarkPolicy": "watermark policy",
+}
+
+
+def rows(checkpoint: Checkpoint) -> list[Row]:
+    """What it holds, as (label, text); a label that repeats is empty."""
+    found = [
+        ("Checkpoint", clean(checkpoint.path)),
+        ("Query id", checkpoint.id or "n/a"),
+        ("Size", _size(checkpoint)),
+        ("Batches", _batches(checkpoint)),
+    ]
+    planned = checkpoint.lastOffset
+    if planned is not None:
+        entry = checkpoint.offsets[planned]
+        plan = checkpoint.restart()
+        if plan.watermarkMs is not None:
+            found.append(("Watermark", when(plan.watermarkMs)))
+        sources = [f"{one.index} {LABELS.get(one.kind, one.kind)}: {one.text}" for one in entry.sources]
+        found += _under("Sources" if len(sources) > 1 else "Source", _some(sources, _SOURCES))
+    found += _under("State", _some([line for one in checkpoint.operators for line in _operator(one)], 9))
+    pinned = ", ".join(_pinned(key, value) for key, value in checkpoint.conf.items() if key in _PINNED)
+    others = len([key for key in checkpoint.conf if key not in _PINNED])
+    if pinned or others:
+        found.append(
+            ("Pinned", ", ".join(part for part in (pinned, f"{others} more settings" if others else "") if part))
+        )
+    found += _under("Problems", _some(list(checkpoint.problems), _PROBLEMS))
+    return [(label, redact(text)) for label, text in found]
+
+
+def plain(checkpoint: Checkpoint) -> str:
+    """The text for a terminal: what it holds, then what the next start does."""
+    lines = [f"{label:<12}{middle(text, _WIDTH - 12)}" for label, text in rows(checkpoint)]
+    plan = checkpoint.restart()
+    lines.append("")
+    for sentence in plan.sentences[:_SENTENCES]:
+        lines += textwrap.wrap(clean(sentence), _WIDTH, subsequent_indent="  ", break_long_words=False)[:3]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def html(checkpoint: Checkpoint) -> str:
+    """A table, the sentences and the code, without style or script."""
+    plan = checkpoint.restart()
+    body = (el("tr", el("th", el("div", label, align="left")), _cell(text)) for label, text in rows(checkpoint))
+    return el(
+        "div",
+        el("table", el("tbody", *body)),
+        el("p", el("b", "The next start")),
+        el("ul", *(el("li", name(clean(sentence))) for sentence in plan.sentences)),
+        el("pre", el("code", plan.code_fix)) if plan.code_fix else None,
+    )
+
+
+def _cell(text: str) -> str:
+    """Notebooks set all cells to the right by style, which an attribute of the cell could not change."""
+    return el("td", el("div", name(text), align="left"))
+
+
+def _size(checkpoint: Checkpoint) -> str:
+    sizes = checkpoint.bytes
+    parts = [f"{part} {size(sizes[part])}" for part in ("state", "offsets", "commits", "sources") if sizes[part]]
+    return f"{size(sizes['total'])}" + (f": {', '.join(parts)}" if parts else "")
+
+
+def _batches(checkpoint: Checkpoint) -> str:
+    planned, committed = checkpoint.lastOffset, checkpoint.lastCommit
+    if planned is None:
+        return "none planned yet" + (f", commits up to {exact(committed)}" if committed is not None else "")
+    first = next(iter(checkpoint.offsets))
+    kept = f"{exact(first)} to {exact(planned)}" if first != planned else exact(planned)
+    done = "none committed" if committed is None else f"committed up to {exact(committed)}"
+    at = checkpoint.offsets[planned].timestampMs
+    return f"planned {kept}, {done}" + (f"; batch {exact(planned)} planned {when(at)}" if at else "")
+
+
+def _operator(operator: StateOperator) -> list[str]:
+    """The operator, and its stores one a line."""
+    known = operator.name or (f"{operator.guess}, judged by its schema" if operator.guess else "unknown operator")
+    parts = (
+        f"{exact(operator.partitions)} partition{'' if operator.partitions == 1 else 's'}"
+        if operator.partitions
+        else ""
+    )
+    providers = sorted({store.provider for store in operator.stores if store.provider})
+    kept = ", ".join(
+        part for part in (known, parts, "/".join(providers), _versions(operator), size(operator.bytes)) if part
+    )
+    stores = [f"  {_store(store)}" for store in operator.stores if store.key is not None or store.value is not None]
+    return [f"{operator.id} {kept}", *_some(stores, _STORES)]
+
+
+def _versions(operator: StateOperator) -> str:
+    latest = {files.latestVersion for store in operator.stores for files in store.files} - {None}
+    whole = {files.latestSnapshot for store in operator.stores for files in store.files} - {None}
+    if not latest:
+        return "no files"
+    text = f"version {_range(latest)}"
+    return text + (f", snapshot {_range(whole)}" if whole else "")
+
+
+def _range(numbers: Iterable[int | None]) -> str:
+    known = [one for one in numbers if one is not None]
+    return exact(known[0]) if len(known) == 1 else f"{exact(min(known))} to {exact(max(known))}"
+
+
+def _store(store: StateStore) -> str:
+    lead = "" if store.name == "default" else f"{store.name}: "
+    return f"{lead}{_columns(store.key)} {'→'} {_columns(store.value)}"
+
+
+def _columns(columns: tuple[Field, ...] | None) -> str:
+    if columns is None:
+        return "n/a"
+    return "(" + ", ".join(f"{one.name} {middle(one.type, 40)}" for one in columns) + ")"
+
+
+def _pinned(key: str, value: str) -> str:
+    shown = value.rpartition(".")[2].removesuffix("StateStoreProvider") if key.endswith("providerClass") else value
+    return f"{_PINNED[key]} {shown}"
+
+
+def _under(label: str, texts: list[str]) -> list[Row]:
+    return [("" if place else label, text) for place, text in enumerate(texts)]
+
+
+def _some(texts: list[str], most: int) -> list[str]:
+    return texts if len(texts) <= most else [*texts[: most - 1], f"and {len(texts) - most + 1} more"]
