@@ -16,6 +16,7 @@ from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register t
     sources,
     state,
     throughput,
+    trend,
 )
 from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
 from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Backlog, Capacity, Diagnosis, Effect, Evidence, Hint

@@ -19,6 +19,9 @@ GREW = " grew by"
 BEFORE = "triggerExecution before"
 """Names the evidence for how long batches took before they took longer and longer."""
 
+PEAKS = "triggerExecution of these"
+"""Names the evidence for how long every n-th batch takes."""
+
 _FIRST = ("query-failed", "batch-stuck")
 
 _LAST = (
@@ -108,9 +111,10 @@ def _explanations(by_code: dict[str, Hint]) -> Iterator[tuple[Hint, tuple[str, .
             yield by_code["duration-trend"], _CAUSES["duration-trend"], True
         if growing.code == "state-growth":
             yield growing, ("state-commit-slow",), True
+    late = _LATE if not _peaks(by_code) else tuple(code for code in _LATE if code != "duration-trend")
     timed = [hint for hint in by_code.values() if hint.share and hint.code not in _LATE]
     if timed:
-        yield max(timed, key=_cost), _LATE, False
+        yield max(timed, key=_cost), late, False
     for code, symptoms in _CAUSES.items():
         if code in by_code:
             yield by_code[code], symptoms, False
@@ -124,6 +128,12 @@ def _grows(by_code: dict[str, Hint]) -> Hint | None:
     parts = [one.name.removesuffix(GREW) for one in trend.evidence if one.name.endswith(GREW)]
     codes = [code for part in parts for code in _OF_PART.get(part, ())]
     return next((by_code[code] for code in codes if code in by_code), None)
+
+
+def _peaks(by_code: dict[str, Hint]) -> bool:
+    """Whether every n-th batch alone takes longer: nothing that each batch costs explains that."""
+    trend = by_code.get("duration-trend")
+    return trend is not None and any(one.name == PEAKS for one in trend.evidence)
 
 
 def _was_in_time(by_code: dict[str, Hint]) -> bool:

@@ -69,6 +69,8 @@ class Thresholds:
     trend_growth: float = _of(1.5, "x", "Batch time over the window, while rows stay flat.")
     trend_rows: float = _of(0.2, "of the rows", "Rows that change by less are flat.")
     trend_least: float = _of(20, "batches", "Slow growth is not told from noise with fewer.")
+    peak: float = _of(3.0, "x median time", "Batches of a steady stream stay below it.", MEASURED)
+    peaks: float = _of(4, "batches", "So many peaks at one distance are no chance.")
     big_batch: float = _of(10.0, "x median rows", "No steady stream varies that much from batch to batch.")
 
     # Tasks

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, gathered, seen, severity, trigger_code
-from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, known, median, surely
+from jupyter_streamwatch.diagnosis.series import held, known, median
 from jupyter_streamwatch.format import duration, number, percent, rate
 
 if TYPE_CHECKING:
@@ -119,45 +118,6 @@ def overhead_bound(window: Window, load: Load) -> Hint | None:
     )
 
 
-@rule("duration-trend", "Batches take longer and longer for the same number of rows.")
-def duration_trend(window: Window, load: Load) -> Hint | None:
-    """Raise when batch time clearly rose over the window while the rows stayed flat."""
-    t = window.t
-    rows, times = window.costs
-    third = len(times) // 3
-    if len(times) < t.trend_least:
-        return None
-    before, after = median(times[:third]), median(times[-third:])
-    if not before or not after or after < t.trend_growth * before or after - before < 200:
-        return None
-    rows_before, rows_after = median(rows[:third]), median(rows[-third:])
-    if not rows_before or not rows_after or abs(rows_after - rows_before) > t.trend_rows * rows_before:
-        return None
-    if not surely(times[-60:], t.sure):
-        return None
-    middle = median(times[third : 2 * third])
-    if middle is None or not before < middle < after:
-        return None  # a step, not a trend
-    growing = _growing_part(window, third)
-    first, last = window.ends()
-    return Hint(
-        code="duration-trend",
-        severity="warning" if load.pressed else "info",
-        title=f"Batches take {duration(after)}, {after / before:.1f} times as long as before, for as many rows",
-        evidence=(
-            Evidence(BEFORE, before, "ms", first),
-            Evidence("triggerExecution now", after, "ms", last),
-            Evidence("numInputRows", rows_after, "rows", window.evidence()),
-            *((Evidence(growing[0] + GREW, growing[1], "ms", last),) if growing else ()),
-        ),
-        cause="Something that each batch goes through grows: the sink table's log or small files, the state, or"
-        " the plan" + (f"; most of it is in {growing[0]}." if growing else "."),
-        fix="Compact the table or the folder that the sink writes; look whether state or the listing of the source"
-        " grows.",
-        link=MONITORING,
-    )
-
-
 @rule("time-unaccounted", "A large part of the batch time is in none of the parts that Spark reports.")
 def time_unaccounted(window: Window, load: Load) -> Hint | None:
     """Raise when the parts of durationMs miss much of triggerExecution, for a while."""
@@ -215,16 +175,3 @@ def _longer_trigger(window: Window, load: Load) -> tuple[str | None, Effect | No
         f"batches would take about {percent(shares[1])} of the interval ({percent(shares[0])} to {percent(shares[2])})"
     )
     return trigger_code(seconds), Effect("utilisation", *shares, "share", text)
-
-
-def _growing_part(window: Window, third: int) -> tuple[str, float] | None:
-    """Return the part of durationMs that grew most between the first and the last third, if it grew most of it all."""
-    best: tuple[str, float] | None = None
-    for name in window.parts_reported:
-        if name == "triggerExecution":
-            continue
-        values = window.long(f"durationMs.{name}")
-        before, after = median(values[:third]), median(values[-third:])
-        if before is not None and after is not None and (best is None or after - before > best[1]):
-            best = (name, after - before)
-    return best
