@@ -55,28 +55,29 @@ def sink_log(storage: Storage) -> SinkLog | None:
     return SinkLog(tree, "_spark_metadata")
 
 
-def sink_has(checkpoint: Checkpoint, batchId: int, *, replay: bool) -> list[str]:
-    """Say whether the file sink of the last watched run has a batch; nothing when that cannot be told."""
+def sink_last(checkpoint: Checkpoint) -> int | None:
+    """The newest batch that the file sink of the last watched run has; None when there is no telling."""
     sink = checkpoint.sink
     if sink is None or sink.kind not in ("file", "files") or not sink.path:
-        return []
+        return None
     from jupyter_streamwatch.checkpoints.opening import storage_of
 
     try:
         found = sink_log(storage_of(sink.path, checkpoint.spark))
     except (ImportError, OSError, ValueError):
-        return []
-    if found is None or (last := found.last) is None:
-        return []
+        return None
+    return None if found is None else found.last
+
+
+def sink_says(last: int, batchId: int, *, replay: bool) -> str | None:
+    """Say what a file sink that has batches up to ``last`` does with a batch; None when there is nothing to say."""
     log = "the file sink's _spark_metadata"
     if last >= batchId and not replay:
-        return [
-            f"{log[0].upper()}{log[1:]} already has batches up to {exact(last)}: the sink skips those ids, so batches"
-            f" {exact(batchId)} to {exact(last)} would be read and silently not written. The output belongs to another"
-            " checkpoint: give the query a new output folder, or its own checkpoint back."
-        ]
+        return (
+            f"T{log[1:]} already has batches up to {exact(last)}: the sink skips those ids, so batches {exact(batchId)}"
+            f" to {exact(last)} would be read and silently not written. The output belongs to another checkpoint: give"
+            " the query a new output folder, or its own checkpoint back."
+        )
     if last >= batchId:
-        return [f"Exactly-once: {log} already has batch {exact(batchId)}, and the sink skips it."]
-    if replay:
-        return [f"Exactly-once: {log} does not have batch {exact(batchId)} yet, and the sink writes it now, once."]
-    return []
+        return f"Exactly-once: {log} already has batch {exact(batchId)}, and the sink skips it."
+    return f"Exactly-once: {log} does not have batch {exact(batchId)}, and the sink writes it once." if replay else None

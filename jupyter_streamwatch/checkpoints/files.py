@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 PARTS = ("offsets", "commits", "sources", "state")
 """Folders of a checkpoint that are walked; ``metadata`` is a file beside them."""

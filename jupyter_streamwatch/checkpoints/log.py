@@ -118,7 +118,7 @@ def _head(name: str, text: str) -> tuple[str | None, list[str], str | None]:
 def _newer(name: str, version: str) -> str | None:
     if int(version[1:]) <= KNOWN_VERSION:
         return None
-    return f"{name} has version {version}, newer than what is known here ({'v%d' % KNOWN_VERSION}): it may be misread."
+    return f"{name} has version {version}, newer than v{KNOWN_VERSION}, the last one known here: it may be misread."
 
 
 def _metadata(name: str, line: str) -> tuple[dict[str, Any], str | None]:

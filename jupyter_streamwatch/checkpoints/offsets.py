@@ -9,7 +9,7 @@ stream's: ``number``, until the source's own log says ``rate``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jupyter_streamwatch.checkpoints.model import SourceOffset
@@ -53,51 +53,30 @@ def kind_of(value: Any) -> str:
         return "none"
     if _is_int(value):
         return "number"
-    if isinstance(value, list):
-        return "kinesis" if value and all(isinstance(one, dict) and "shard" in one for one in value) else "unknown"
-    if not isinstance(value, Mapping):
-        return "unknown"
-    keys = set(value)
-    for kind, needed in _KEYS:
-        if needed <= keys:
-            return kind
-    if isinstance(value.get("shards"), list) or any(str(key).startswith("shardId-") for key in keys):
-        return "kinesis"
-    return "kafka" if _partitions(value) else "unknown"
+    if isinstance(value, Mapping):
+        found = next((kind for kind, needed in _KEYS.items() if needed <= value.keys()), None)
+        if found is not None:
+            return found
+        return "kinesis" if _has_shards(value) else "kafka" if _is_partitions(value) else "unknown"
+    shards = isinstance(value, list) and value and all(isinstance(one, dict) and "shard" in one for one in value)
+    return "kinesis" if shards else "unknown"
 
 
-_KEYS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("file", frozenset({"logOffset"})),
-    ("delta", frozenset({"reservoirVersion"})),
-    ("rate-micro-batch", frozenset({"offset", "timestamp"})),
-    ("autoloader", frozenset({"seqNum", "sourceVersion"})),
-    ("iceberg", frozenset({"snapshot_id", "position"})),
-)
+_KEYS = {
+    "file": {"logOffset"},
+    "delta": {"reservoirVersion"},
+    "rate-micro-batch": {"offset", "timestamp"},
+    "autoloader": {"seqNum", "sourceVersion"},
+    "iceberg": {"snapshot_id", "position"},
+}
 
 
 def position(kind: str, value: Any) -> str:
-    """Write where a source stands."""
-    if kind == "none":
-        return "no offset yet"
-    if kind == "kafka":
-        return "; ".join(f"{_topic(topic)}: {_listed(ends)}" for topic, ends in _topics(value))
-    if kind == "file":
-        return f"entry {exact(value['logOffset'])} of its file log" if _is_int(value["logOffset"]) else _short(value)
-    if kind == "delta":
-        return f"table version {_delta(value)}"
-    if kind == "rate-micro-batch":
-        return f"row {exact(value['offset'])}, {when(value['timestamp'])}" if _numbers(value) else _short(value)
-    if kind == "rate":
-        return f"second {exact(value)}"
-    if kind == "number":
-        return f"row {exact(value)}" if value >= 0 else "its start"
-    if kind == "kinesis":
-        return _shards(value)
-    if kind == "autoloader":
-        return f"file event {exact(value['seqNum'])}" if _is_int(value["seqNum"]) else _short(value)
-    if kind == "iceberg":
-        return f"snapshot {value['snapshot_id']}, position {value['position']}"
-    return _short(value)
+    """Write where a source stands; an offset that is not as its kind has it is written as it is."""
+    try:
+        return _POSITIONS[kind](value)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return _short(value)
 
 
 def span(kind: str, from_: Any, to: Any) -> str:
@@ -108,18 +87,10 @@ def span(kind: str, from_: Any, to: Any) -> str:
         return f"goes on after {position(kind, from_)}" if from_ is not None else "from its beginning"
     if from_ == to:
         return f"nothing new: stays at {position(kind, to)}"
-    if kind == "kafka":
-        return _kafka(from_, to)
-    if kind in ("rate", "number") and _is_int(to):
-        return f"{_end(from_)}{ARROW}{exact(to)}"
-    if kind == "file" and _is_int(to.get("logOffset")):
-        return _entries(from_, to)
-    if kind == "delta":
-        return f"table version {'start' if from_ is None else _delta(from_)}{ARROW}{_delta(to)}"
-    if kind == "rate-micro-batch" and _numbers(to):
-        rows = f" ({exact(to['offset'] - from_['offset'])} rows)" if _numbers(from_) else ""
-        return f"rows {_end(from_['offset'] if _numbers(from_) else None)}{ARROW}{exact(to['offset'])}{rows}"
-    return f"{'start' if from_ is None else position(kind_of(from_), from_)}{ARROW}{position(kind, to)}"
+    try:
+        return _SPANS[kind](from_, to)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return f"{'start' if from_ is None else position(kind_of(from_), from_)}{ARROW}{position(kind, to)}"
 
 
 def rows_between(kind: str, from_: Any, to: Any) -> int | None:
@@ -127,7 +98,7 @@ def rows_between(kind: str, from_: Any, to: Any) -> int | None:
 
     Kafka's transactions take offsets too, and a compacted topic has gaps: it is the most there can be.
     """
-    if kind != "kafka" or not _partitions(from_) or not _partitions(to):
+    if kind != "kafka" or not _is_partitions(from_) or not _is_partitions(to):
         return None
     total = 0
     for topic, ends in to.items():
@@ -140,7 +111,7 @@ def rows_between(kind: str, from_: Any, to: Any) -> int | None:
 
 
 def _kafka(from_: Any, to: Any) -> str:
-    starts = from_ if _partitions(from_) else {}
+    starts = from_ if _is_partitions(from_) else {}
     parts = []
     for topic, ends in _topics(to):
         pairs = sorted(ends.items(), key=lambda pair: _number(pair[0]))
@@ -163,13 +134,19 @@ def _kafka(from_: Any, to: Any) -> str:
 
 def _entries(from_: Any, to: Any) -> str:
     start = from_.get("logOffset") if isinstance(from_, Mapping) else None
-    first = start + 1 if _is_int(start) else 0
-    last = to["logOffset"]
-    if last < first:
-        return _short({"from": from_, "to": to})
-    if last == first:
+    first = _int(start) + 1 if start is not None else 0
+    last = _int(to["logOffset"])
+    if last <= first:
         return f"entry {exact(last)} of its file log"
     return f"entries {exact(first)} to {exact(last)} of its file log"
+
+
+def _rows_per_batch(from_: Any, to: Any) -> str:
+    end = _int(to["offset"])
+    if from_ is None:
+        return f"rows start{ARROW}{exact(end)}"
+    start = _int(from_["offset"])
+    return f"rows {exact(start)}{ARROW}{exact(end)} ({exact(end - start)} rows)"
 
 
 def _end(x: Any) -> str:
@@ -180,13 +157,11 @@ def _end(x: Any) -> str:
 
 
 def _delta(value: Any) -> str:
-    if not isinstance(value, Mapping) or not _is_int(value.get("reservoirVersion")):
-        return _short(value)
-    text = exact(value["reservoirVersion"])
+    text = exact(_int(value["reservoirVersion"]))
     index = value.get("index")
     if _is_int(index) and index >= 0:
         text += f", file {exact(index)}"
-    # Its first pass reads the table as it was; the name of the field changed with Delta 3.
+    # Its first pass reads the table as it was.
     return text + " (first snapshot)" if value.get("isStartingVersion") is True else text
 
 
@@ -219,7 +194,7 @@ def _listed(ends: Mapping[str, Any]) -> str:
     return ", ".join(texts)
 
 
-def _partitions(value: Any) -> bool:
+def _is_partitions(value: Any) -> bool:
     """Whether this is topic -> partition -> number."""
     return (
         isinstance(value, Mapping)
@@ -233,12 +208,18 @@ def _partitions(value: Any) -> bool:
     )
 
 
-def _numbers(value: Any) -> bool:
-    return isinstance(value, Mapping) and _is_int(value.get("offset")) and _is_int(value.get("timestamp"))
+def _has_shards(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("shards"), list) or any(str(key).startswith("shardId-") for key in value)
 
 
 def _number(text: str) -> tuple[int, str]:
     return (len(text), text)
+
+
+def _int(x: Any) -> int:
+    if not _is_int(x):
+        raise ValueError("no whole number")
+    return int(x)
 
 
 def _is_int(x: Any) -> bool:
@@ -248,3 +229,25 @@ def _is_int(x: Any) -> bool:
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return middle(redact(clean(text)), _LENGTH)
+
+
+_POSITIONS: dict[str, Callable[[Any], str]] = {
+    "none": lambda _: "no offset yet",
+    "kafka": lambda value: "; ".join(f"{_topic(topic)}: {_listed(ends)}" for topic, ends in _topics(value)),
+    "file": lambda value: f"entry {exact(_int(value['logOffset']))} of its file log",
+    "delta": lambda value: f"table version {_delta(value)}",
+    "rate-micro-batch": lambda value: f"row {exact(_int(value['offset']))}, {when(value['timestamp'])}",
+    "rate": lambda value: f"second {exact(_int(value))}",
+    "number": lambda value: f"row {exact(value)}" if _int(value) >= 0 else "its start",
+    "kinesis": _shards,
+    "autoloader": lambda value: f"file event {exact(_int(value['seqNum']))}",
+    "iceberg": lambda value: f"snapshot {_int(value['snapshot_id'])}, position {_int(value['position'])}",
+}
+_SPANS: dict[str, Callable[[Any, Any], str]] = {
+    "kafka": _kafka,
+    "rate": lambda from_, to: f"seconds {_end(from_)}{ARROW}{exact(_int(to))}",
+    "number": lambda from_, to: f"rows {_end(from_)}{ARROW}{exact(_int(to))}",
+    "file": _entries,
+    "delta": lambda from_, to: f"table version {'start' if from_ is None else _delta(from_)}{ARROW}{_delta(to)}",
+    "rate-micro-batch": _rows_per_batch,
+}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]+):(?=/|//)")
 _FOLDERS = frozenset({"offsets", "commits", "sources", "state"})
+_OUTPUTS = {"_spark_metadata": "the output of a file sink", "_delta_log": "a Delta table"}
 _UP = 5  # state/<operator>/<partition>/<store>/SSTs is the deepest folder of a checkpoint
 _NAMED = 6  # checkpoints in a folder that are named
 _LOOKED_INTO = 1_000  # folders
@@ -104,24 +105,18 @@ def _is_checkpoint(storage: Storage, folder: str, folders: set[str], files: set[
 
 def _other(storage: Storage, folders: set[str], files: set[str]) -> str:
     """Say what a folder is that is no checkpoint."""
-    if "_spark_metadata" in folders:
-        return (
-            "is the output of a file sink (it has _spark_metadata), not a checkpoint: pass the query's"
-            " checkpointLocation."
-        )
-    if "_delta_log" in folders:
-        return "is a Delta table (it has _delta_log), not a checkpoint: pass the query's checkpointLocation."
-    above = _above(storage)
-    if above:
+    for mark, what in _OUTPUTS.items():
+        if mark in folders:
+            return f"is {what} (it has {mark}), not a checkpoint: pass the query's checkpointLocation."
+    if above := _above(storage):
         return f"is a part of a checkpoint{above}."
     if not folders and not files:
         return "is empty: a query writes its checkpoint there when it first starts."
     inside = _inside(storage, folders)
-    if len(inside) == 1:
-        return f"is no checkpoint, but holds one: pass {inside[0]!r}."
     if inside:
+        many = f"holds {len(inside)} checkpoints, pass one of them" if len(inside) > 1 else "holds one: pass it"
         more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
-        return f"holds {len(inside)} checkpoints, pass one of them: {', '.join(inside[:_NAMED])}{more}."
+        return f"is no checkpoint, but {many}: {', '.join(inside[:_NAMED])}{more}."
     return "is no checkpoint of a streaming query: it has neither offsets/ nor commits/ nor a metadata file with an id."
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from jupyter_streamwatch.checkpoints import log, offsets, state, text
+from jupyter_streamwatch.checkpoints import known, log, offsets, state, text
 from jupyter_streamwatch.checkpoints.files import PARTS, Tree, is_number, reason, walk
 from jupyter_streamwatch.checkpoints.model import (
     CommitEntry,
@@ -69,14 +69,13 @@ class Checkpoint:
         offsets: Batch id -> :class:`OffsetEntry`: the batches that were planned.
         commits: Batch id -> :class:`CommitEntry`: the batches that are done.
         sources: Logs of the sources by their number, those that keep one.
-        sink: The sink of the last watched run, which the checkpoint does not hold; None when not known.
         spark: The session that the files are read through, if any.
     """
 
     def __init__(self, storage: Storage, *, spark: Any = None, sink: KnownSink | None = None) -> None:
         """List the files; use :func:`checkpoint`, which says what is wrong with a folder."""
         self.spark = spark
-        self.sink = sink
+        self._sink = sink
         self._storage = storage
         self._tree: Tree = walk(storage)
         self.offsets: Entries[OffsetEntry] = Entries(self._tree.numbers("offsets"), self._offset)
@@ -92,6 +91,11 @@ class Checkpoint:
         return redact(self._storage.url)
 
     @property
+    def sink(self) -> KnownSink | None:
+        """The query's sink, which a checkpoint does not hold: that of the last watched run; None when not known."""
+        return self._sink or known.sink(self.id)
+
+    @property
     def storage(self) -> Storage:
         """Where its files are read."""
         return self._storage
@@ -105,6 +109,11 @@ class Checkpoint:
     def metadataProblem(self) -> str | None:
         """What is wrong with the file ``metadata``, as a sentence."""
         return self._metadata[1]
+
+    @property
+    def metadataMissing(self) -> bool:
+        """Whether there is no file ``metadata``."""
+        return "metadata" not in self._tree.files("")
 
     @property
     def lastOffset(self) -> int | None:
@@ -163,11 +172,13 @@ class Checkpoint:
     @property
     def problems(self) -> tuple[str, ...]:
         """What is damaged or missing, as sentences: of the newest entries, the state, and what was read so far."""
-        for log_of in (self.offsets, self.commits):
-            for id in list(log_of)[-2:]:
-                log_of[id]
+        for id in list(self.offsets)[-2:]:
+            self.offsets[id]
+        for id in list(self.commits)[-2:]:
+            self.commits[id]
         found = [self._metadata[1], *self._tree.problems]
-        found += [entry.problem for entry in (*self.offsets.seen, *self.commits.seen)]
+        found += [entry.problem for entry in self.offsets.seen]
+        found += [entry.problem for entry in self.commits.seen]
         found += [operator.problem for operator in self.operators]
         found += [problem for source in self.sources.values() for problem in source.log.problems]
         return tuple(dict.fromkeys(redact(problem) for problem in found if problem))
@@ -216,8 +227,8 @@ class Checkpoint:
     @cached_property
     def _metadata(self) -> tuple[str | None, str | None]:
         """The query's id, and what is wrong with the file that holds it."""
-        if "metadata" not in self._tree.files(""):
-            return None, "metadata is missing: the next start gives the query a new id."
+        if self.metadataMissing:
+            return None, "metadata, the file with the query's id, is missing."
         try:
             id = log.metadata_id(self._tree.text("metadata"))
         except OSError as error:

@@ -46,7 +46,7 @@ class Remote:
             raise ImportError(f"Reading {scheme}: URLs: {redact(str(error))}; or pass the session.") from None
         except ValueError as error:
             raise ValueError(
-                f"fsspec does not know {scheme}: URLs; pass a classic session, which reads them: checkpoint(path, spark)."
+                f"fsspec does not know {scheme}: URLs; pass a classic session, which may: checkpoint(path, spark)."
             ) from error
         self._url = url.rstrip("/")
 

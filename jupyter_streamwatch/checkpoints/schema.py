@@ -1,9 +1,10 @@
 """The schema of the state: ``_metadata/schema`` (version 1 and 2) and ``_stateSchema/...`` (version 3).
 
 All are written with Java's ``DataOutputStream`` (``StateSchemaCompatibilityChecker``, ``SchemaHelper``): first the
-version as a text with a length of two bytes. Version 1: key and value as such texts of JSON, of 64 kB at most. Version 2:
-each as a number of pieces (four bytes) and the pieces. Version 3: a number of column families; each a name, and key,
-value, the key's encoder and the user's key as in version 2, key and value after a number of their schema (two bytes).
+version as a text with a length of two bytes. Version 1: key and value as such texts of JSON, of 64 kB at most.
+Version 2: each as a number of pieces (four bytes) and the pieces. Version 3: a number of column families; each a name,
+and key, value, the key's encoder and the user's key as in version 2, key and value after a number of their schema (two
+bytes).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from jupyter_streamwatch.format import clean
 _MOST_PIECES = 10_000  # of 64 kB; a schema has one or two
 _MOST_FAMILIES = 10_000
 _MOST_FIELDS = 10_000
+_INSIDE = {"array": ("elementType",), "map": ("keyType", "valueType"), "udt": ("sqlType",)}
 _NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
 
@@ -135,17 +137,13 @@ def type_text(x: Any) -> str:
     """Write a type of Spark's JSON as ``simpleString`` does: ``{"type": "array", ...}`` is ``array<bigint>``."""
     if isinstance(x, str):
         return _NAMES.get(x, x)
-    if not isinstance(x, dict):
-        return "n/a"
-    kind = x.get("type")
+    kind = x.get("type") if isinstance(x, dict) else None
     if kind == "struct" and isinstance(x.get("fields"), list):
         inner = (one for one in x["fields"] if isinstance(one, dict))
         named = ",".join(f"{one.get('name')}:{type_text(one.get('type'))}" for one in inner)
         return f"struct<{named}>"
-    if kind == "array":
-        return f"array<{type_text(x.get('elementType'))}>"
-    if kind == "map":
-        return f"map<{type_text(x.get('keyType'))},{type_text(x.get('valueType'))}>"
+    inside = [type_text(x.get(part)) for part in _INSIDE.get(str(kind), ())] if isinstance(x, dict) else []
     if kind == "udt":
-        return type_text(x.get("sqlType"))
-    return kind if isinstance(kind, str) else "n/a"
+        return inside[0]
+    named = kind if isinstance(kind, str) else "n/a"
+    return f"{named}<{','.join(inside)}>" if inside else named

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from jupyter_streamwatch.format import clean
+
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.model import KnownSink
 
@@ -42,6 +44,43 @@ def open(self, partition_id, epoch_id):
     return not self.has_written(partition_id, epoch_id)  # False: the rows of this partition are skipped"""
 
 
+_SINKS = {
+    "file": Verdict(
+        "yes",
+        "The file sink keeps it exactly-once: its _spark_metadata knows the batches that it has, and it skips those."
+        " Readers must go through that log, as Spark does.",
+    ),
+    "delta": Verdict(
+        "yes",
+        "The Delta sink keeps it exactly-once: it writes the query's id and the batch id (txnAppId, txnVersion)"
+        " with the rows, and skips a batch that it has.",
+    ),
+    "foreachbatch": Verdict(
+        "depends",
+        "foreachBatch is called with batch_id {batch} again: a plain append writes the rows a second time; it is"
+        " exactly-once only if the function skips or overwrites a batch id that it has written.",
+        _FOREACH_BATCH,
+    ),
+    "foreach": Verdict(
+        "no",
+        "The foreach writer is at-least-once: it gets the rows again, with epoch id {batch}; it must skip what it has"
+        " written.",
+        _FOREACH,
+    ),
+    "kafka": Verdict(
+        "no",
+        "The Kafka sink is at-least-once: rows that it already has are written again; put a unique key into each"
+        " row and let the readers drop what they know.",
+    ),
+    "memory": Verdict(
+        "no", "The memory sink is not fault-tolerant: its table starts empty; it is for trying things out."
+    ),
+    "console": Verdict("no", "The console sink is not fault-tolerant: it only prints; it is for trying things out."),
+    "noop": Verdict("yes", "The noop sink writes nothing, so nothing can come twice."),
+}
+_SINKS["files"] = _SINKS["file"]
+
+
 def verdict(sink: KnownSink | None, batchId: int, id: str | None) -> Verdict:
     """Say what becomes of a batch that the sink may already have.
 
@@ -50,48 +89,14 @@ def verdict(sink: KnownSink | None, batchId: int, id: str | None) -> Verdict:
         batchId: the batch.
         id: the query's id, for the code.
     """
-    kind = (sink.kind if sink is not None else "").lower()
-    if kind in ("file", "files"):
-        return Verdict(
-            "yes",
-            "The file sink keeps it exactly-once: its _spark_metadata knows the batches that it has, and it skips those."
-            " Readers must go through that log, as Spark does.",
-        )
-    if kind == "delta":
-        return Verdict(
-            "yes",
-            "The Delta sink keeps it exactly-once: it writes the query's id and the batch id (txnAppId, txnVersion)"
-            " with the rows, and skips a batch that it has.",
-        )
-    if kind == "foreachbatch":
-        return Verdict(
-            "depends",
-            f"foreachBatch is called with batch_id {batchId} again: a plain append writes the rows a second time; it is"
-            " exactly-once only if the function skips or overwrites a batch id that it has written.",
-            _FOREACH_BATCH.format(app=id or "<name of this checkpoint>"),
-        )
-    if kind == "foreach":
-        return Verdict(
-            "no",
-            f"The foreach writer is at-least-once: it gets the rows again, with epoch id {batchId}; it must skip what"
-            " it has written.",
-            _FOREACH,
-        )
-    if kind == "kafka":
-        return Verdict(
-            "no",
-            "The Kafka sink is at-least-once: rows that it already has are written again; put a unique key into each"
-            " row and let the readers drop what they know.",
-        )
-    if kind in ("memory", "console"):
-        keeps = "its table starts empty" if kind == "memory" else "it only prints"
-        return Verdict("no", f"The {kind} sink is not fault-tolerant: {keeps}; it is for trying things out.")
-    if kind == "noop":
-        return Verdict("yes", "The noop sink writes nothing, so nothing can come twice.")
-    if kind:
+    if sink is None:
+        return Verdict(None, _UNKNOWN)
+    found = _SINKS.get(sink.kind.lower())
+    if found is None:
         return Verdict(
             None,
-            f"Whether the sink ({kind}) skips a batch id that it already has is not known here; exactly-once needs"
-            " that.",
+            f"Whether the sink ({clean(sink.kind)[:100]}) skips a batch id that it already has is not known here;"
+            " exactly-once needs that.",
         )
-    return Verdict(None, _UNKNOWN)
+    code = found.code.format(app=id or "<name of this checkpoint>") if found.code else None
+    return Verdict(found.safe, found.sentence.format(batch=batchId), code)

@@ -162,7 +162,7 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
     def taken(self, first: int, last: int) -> tuple[list[Taken], list[int]]:
         """Files of entries ``first`` to ``last``, and the numbers of those entries that the log does not have."""
         files: list[Taken] = []
-        missing = []
+        missing: list[int] = []
         expected = first
         for number, lines in self.log.entries(first, last):
             missing += range(expected, min(number, expected + 100))

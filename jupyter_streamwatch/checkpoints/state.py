@@ -249,17 +249,19 @@ def guess(stores: Sequence[StateStore]) -> str | None:
     if not stores or stores[0].key is None or stores[0].value is None:
         return None
     keys, values = (_names(columns) for columns in (stores[0].key, stores[0].value))
-    if values == ["__dummy__"]:
-        return "dedupe"
-    if values == ["expiresAtMicros"]:
-        return "dedupeWithinWatermark"
-    if "groupState" in values:
-        return "flatMapGroupsWithState"
-    if keys[-1:] == ["sessionStartTime"]:
-        return "sessionWindowStateStoreSaveExec"
     if keys == ["key"] and stores[0].key[0].type == "void":
         return "globalLimit"
-    return "stateStoreSave" if values else None
+    if keys[-1:] == ["sessionStartTime"]:
+        return "sessionWindowStateStoreSaveExec"
+    known = next((operator for column, operator in _TELLING.items() if column in values), None)
+    return known or ("stateStoreSave" if values else None)
+
+
+_TELLING = {
+    "__dummy__": "dedupe",
+    "expiresAtMicros": "dedupeWithinWatermark",
+    "groupState": "flatMapGroupsWithState",
+}
 
 
 def _names(columns: tuple[Field, ...]) -> list[str]:
