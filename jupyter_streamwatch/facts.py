@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_streamwatch.shape import Shape
     from jupyter_streamwatch.trigger import Trigger
 
 
@@ -32,6 +33,7 @@ class Facts:
         pythonUdf: Whether the plan calls Python.
         foreachBatch: Whether a ``foreachBatch`` function writes the result.
         rateLimit: Options of the sources that limit a batch, as (name, value).
+        shape: What the query is, for a later comparison with another one on the same checkpoint.
         why: Name of an attribute -> the reason, in one line, why it is unknown.
     """
 
@@ -51,6 +53,7 @@ class Facts:
     pythonUdf: bool | None = None
     foreachBatch: bool | None = None
     rateLimit: tuple[tuple[str, str], ...] | None = None
+    shape: Shape | None = None
     why: Mapping[str, str] = field(default_factory=dict)
 
 

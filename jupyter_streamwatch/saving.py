@@ -13,6 +13,7 @@ from jupyter_streamwatch.batches import BASE, Bins
 from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.runs import Run
+from jupyter_streamwatch.shape import Shape
 from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def facts(data: Any) -> Facts:
         return data
     known = {field.name for field in fields(Facts)}
     given = {key: _tuples(value) for key, value in v.items(data) if key in known}
+    given["shape"] = Shape.from_dict(given.get("shape"))
     trigger = given.get("trigger")
     if trigger is not None:
         keys = {field.name for field in fields(Trigger)}

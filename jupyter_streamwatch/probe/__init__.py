@@ -11,5 +11,6 @@ from jupyter_streamwatch.probe.about import facts
 from jupyter_streamwatch.probe.batch_tasks import tasks
 from jupyter_streamwatch.probe.running_batch import running
 from jupyter_streamwatch.probe.session import active, environment, status
+from jupyter_streamwatch.probe.shape_of import shape
 
-__all__ = ["active", "environment", "facts", "names", "running", "status", "tasks"]
+__all__ = ["active", "environment", "facts", "names", "running", "shape", "status", "tasks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.history import Facts
-from jupyter_streamwatch.probe import connect, jvm, names, plan
+from jupyter_streamwatch.probe import connect, jvm, names, plan, shape_classic
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.trigger import Trigger
@@ -75,9 +75,10 @@ def _classic(spark: Any, query: Any) -> Facts:
         why["pythonUdf"] = "This Spark does not tell it under the names that are known."
     checkpoint = asked("checkpoint", lambda: str(run.resolvedCheckpointRoot()))
     kind = names.kind(described)
+    version = asked("sparkVersion", lambda: str(spark.version))
     return Facts(
         mode="classic",
-        sparkVersion=asked("sparkVersion", lambda: str(spark.version)),
+        sparkVersion=version,
         trigger=asked("trigger", lambda: Trigger.parse(str(run.trigger().toString()), "asked")),
         outputMode=mode,
         sink=redact(names.sink(described)) if described else None,
@@ -92,6 +93,7 @@ def _classic(spark: Any, query: Any) -> Facts:
         pythonUdf=found.python if found else None,
         foreachBatch=None if described is None else kind == "foreachBatch",
         rateLimit=tuple((name, redact(value)) for name, value in found.limits) if found else None,
+        shape=asked("shape", lambda: shape_classic.of_run(gateway, run, version, mode, described)),
         why=why,
     )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.history import Facts
 from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.probe.shape_analyzed import delay_ms
 from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.shape import Shape
 
 _NO_TRIGGER = "Connect does not tell the trigger; it is inferred from when batches start, or stated with trigger=..."
 _NO_PLAN = "Connect shows the plan with the first batch, and none has been planned yet."
@@ -45,7 +49,6 @@ _SINK_V1 = re.compile(
 )
 _CHECKPOINT = re.compile(r"(?i)\bcheckpointLocation=(?P<path>[^,\]]+)")
 _PYTHON = re.compile(r"(?:Python|InPandas|InArrow|InPySpark|ArrowEval)")
-_UNITS_MS = {"day": 86_400_000.0, "hour": 3_600_000.0, "minute": 60_000.0, "second": 1_000.0, "millisecond": 1.0}
 
 
 def silent() -> Facts:
@@ -56,14 +59,14 @@ def silent() -> Facts:
 
 def facts(spark: Any, query: Any) -> Facts:
     """Learn what a Connect server tells of a query; see ``about.facts``. May raise, and may wait for ever."""
-    text = _explained(query)
+    text = explained(query)
     progress = query.lastProgress
-    sink = _field(_field(progress, "sink"), "description")
-    sources = [_field(source, "description") for source in _field(progress, "sources") or ()]
+    sink = field(field(progress, "sink"), "description")
+    sources = [field(source, "description") for source in field(progress, "sources") or ()]
     why = {"trigger": _NO_TRIGGER, "rateLimit": _NO_LIMIT}
     if progress is None:
         why |= {"sink": _NO_PROGRESS, "sources": _NO_PROGRESS}
-    known = _of_plan(text)
+    known = of_plan(text)
     if known["stateful"] is None:
         why |= dict.fromkeys(_FIELDS, _NO_PLAN)
     else:
@@ -82,12 +85,22 @@ def facts(spark: Any, query: Any) -> Facts:
         sources=tuple(redact(names.source(source)) for source in sources),
         sessionPartitions=_session_partitions(spark),
         foreachBatch=kind == "foreachBatch" if sink else None,
+        shape=_shape(text, progress, str(spark.version)),
         why=why,
         **known,
     )
 
 
-def _explained(query: Any) -> str:
+def _shape(text: str, progress: Any, version: str) -> Shape | None:
+    from jupyter_streamwatch.probe import shape_connect
+
+    try:
+        return shape_connect.of_run(text, progress, version)
+    except Exception:
+        return None  # a plan that is too long, or printed another way
+
+
+def explained(query: Any) -> str:
     """Return what ``query.explain(True)`` would print; printing it would land in somebody's cell."""
     from pyspark.sql.connect.proto import StreamingQueryCommand
 
@@ -101,7 +114,7 @@ def _session_partitions(spark: Any) -> int | None:
     return int(value) if value.isdigit() else None
 
 
-def _of_plan(text: str) -> dict[str, Any]:
+def of_plan(text: str) -> dict[str, Any]:
     """Read facts from the text of an extended explain; all None before there is a physical plan."""
     unknown = dict.fromkeys((*_FIELDS, "temporaryCheckpoint"))
     _, found, physical = text.partition("== Physical Plan ==")
@@ -126,18 +139,11 @@ def _of_plan(text: str) -> dict[str, Any]:
 
 
 def _watermarks(text: str) -> tuple[tuple[str, float], ...] | None:
-    found = [(match["column"], _delay_ms(match["delay"])) for match in _WATERMARK.finditer(text)]
+    found = [(match["column"], delay_ms(match["delay"])) for match in _WATERMARK.finditer(text)]
     known = tuple(dict.fromkeys((column, delay) for column, delay in found if delay is not None))
     return None if any(delay is None for _, delay in found) else known
 
 
-def _delay_ms(text: str) -> float | None:
-    """Read Spark's way of writing an interval: ``1 hours 30 minutes``."""
-    parts = re.findall(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?", text)
-    rest = re.sub(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?", "", text).strip()
-    return sum(float(number) * _UNITS_MS[unit] for number, unit in parts) if parts and not rest else None
-
-
-def _field(record: Any, name: str) -> Any:
+def field(record: Any, name: str) -> Any:
     """Return a field of a progress: an object in PySpark 4, a dict before."""
     return record.get(name) if isinstance(record, dict) else getattr(record, name, None)

@@ -24,21 +24,23 @@ _OPERATORS = {
     "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
     "GlobalLimit": "globalLimit",
 }
-# Options of sources that bound a batch, in lower case: files, Kafka, Delta, Auto Loader, Event Hubs, Iceberg.
-_LIMITS = frozenset(
-    {
-        "maxfilespertrigger",
-        "maxbytespertrigger",
-        "maxoffsetspertrigger",
-        "maxrowspertrigger",
-        "maxeventspertrigger",
-        "maxrecordspertrigger",
-        "cloudfiles.maxfilespertrigger",
-        "cloudfiles.maxbytespertrigger",
+# Options of sources that bound a batch (files, Kafka, Delta, Auto Loader, Event Hubs, Iceberg), by the lower case in
+# which Spark passes them on to a source of its newer kind.
+LIMITS = {
+    option.lower(): option
+    for option in (
+        "maxFilesPerTrigger",
+        "maxBytesPerTrigger",
+        "maxOffsetsPerTrigger",
+        "maxRowsPerTrigger",
+        "maxEventsPerTrigger",
+        "maxRecordsPerTrigger",
+        "cloudFiles.maxFilesPerTrigger",
+        "cloudFiles.maxBytesPerTrigger",
         "streaming-max-files-per-micro-batch",
         "streaming-max-rows-per-micro-batch",
-    }
-)
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,9 @@ def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
     limits: list[tuple[str, str]] = []
     for name, node in _nodes(plan):
         if name in ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation"):
-            options = _options(gateway, name, node)
-            sources.append(_source(node, options))
-            limits += [(key, value) for key, value in options.items() if key.lower() in _LIMITS]
+            given = options(gateway, name, node)
+            sources.append(source(node, given))
+            limits += [(LIMITS[key.lower()], value) for key, value in given.items() if key.lower() in LIMITS]
         elif name == "EventTimeWatermark":
             watermarks.append(_watermark(gateway, node))
         elif name in _OPERATORS and _keeps_state(name, node, append=append):
@@ -121,16 +123,16 @@ def _watermark(gateway: Any, node: Any) -> tuple[str, float]:
     return str(column), float(logical.EventTimeWatermark.getDelayMs(node.delay()))
 
 
-def _options(gateway: Any, name: str, node: Any) -> dict[str, str]:
-    """Return a source's options; they may hold secrets, and none but the limits and the names leave this module."""
+def options(gateway: Any, name: str, node: Any) -> dict[str, str]:
+    """Return a source's options; they may hold secrets: none but limits and names leave the probe."""
     try:
-        options = node.extraOptions() if name == "StreamingRelationV2" else node.dataSource().options()
-        return dict(jvm.to_data(gateway)(options))
+        found = node.extraOptions() if name == "StreamingRelationV2" else node.dataSource().options()
+        return dict(jvm.to_data(gateway)(found))
     except Exception:
         return {}
 
 
-def _source(node: Any, options: dict[str, str]) -> str:
+def source(node: Any, options: dict[str, str]) -> str:
     """Name a source before it has described itself in a progress record."""
     said = str(node.sourceName())
     return names.source(said) if "[" in said else names.source_of_format(said, options)  # FileSource[/data/in]

@@ -36,7 +36,7 @@ FileScan json [t#49,k#50] Batched: false, DataFilters: [], Format: JSON, Locatio
 
 def test_a_stateful_plan_tells_nearly_all():
     """Watermark, operator, mode, partitions, checkpoint and Python stand in the plan of a stateful query."""
-    assert connect._of_plan(AGGREGATE) == {
+    assert connect.of_plan(AGGREGATE) == {
         "outputMode": "complete",
         "checkpoint": "/data/cp",
         "temporaryCheckpoint": False,
@@ -49,7 +49,7 @@ def test_a_stateful_plan_tells_nearly_all():
 
 def test_a_file_sink_tells_mode_and_checkpoint():
     """A stateless plan into files has the writer's options and mode."""
-    known = connect._of_plan(FILES)
+    known = connect.of_plan(FILES)
     assert (known["outputMode"], known["checkpoint"], known["temporaryCheckpoint"]) == ("append", "/cp2", False)
     assert (known["watermarks"], known["stateful"], known["pythonUdf"]) == ((), (), False)
     assert known["shufflePartitions"] is None
@@ -58,7 +58,7 @@ def test_a_file_sink_tells_mode_and_checkpoint():
 @pytest.mark.parametrize("text", ["No physical plan. Waiting for data.", ""])
 def test_no_plan_is_unknown(text):
     """Before the first batch nothing is known, and nothing is said to be absent."""
-    assert set(connect._of_plan(text).values()) == {None}
+    assert set(connect.of_plan(text).values()) == {None}
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_no_plan_is_unknown(text):
 )
 def test_delays_are_read_or_unknown(text, ms):
     """A delay is read in Spark's words; one that cannot be read makes the watermarks unknown."""
-    assert connect._delay_ms(text) == ms
+    assert connect.delay_ms(text) == ms

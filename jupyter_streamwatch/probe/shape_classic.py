@@ -1,0 +1,184 @@
+"""The shape of a classic query: from its analyzed plan, from what Spark would do, and from its writer's own fields.
+
+The analyzed plan of a run and of the DataFrame it was started from are the same text, apart from ids.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.probe import (
+    jvm,
+    names,
+    plan,
+    shape_analyzed,
+    shape_sinks,
+    shape_state,
+    shape_text,
+    shape_types,
+)
+from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.shape import Column, Shape, SourceShape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_streamwatch.probe.shape_analyzed import Analyzed
+
+_LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
+_RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
+
+
+def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
+    """Return the shape of a DataFrame, a writer or a query; may raise what py4j raises, and may wait."""
+    if what == "StreamingQuery":
+        return _of_query(x, settings)
+    frame = x._df if what == "DataStreamWriter" else x  # noqa: SLF001 - a writer does not tell its DataFrame
+    spark = frame.sparkSession
+    gateway = jvm.gateway(spark)
+    execution = frame._jdf.queryExecution()  # noqa: SLF001
+    analyzed = execution.analyzed()
+    told = _of_plan(gateway, analyzed) | shape_sinks.session(spark, settings)
+    if what == "DataStreamWriter":
+        told |= _of_writer(gateway, x._jwrite, spark)  # noqa: SLF001
+    return Shape(mode="classic", **told | {"state": _state(gateway, execution, analyzed)})
+
+
+def of_run(gateway: Any, run: Any, version: str | None, mode: str | None, sink: str | None) -> Shape:
+    """Return the shape of a run, from Spark's own ``StreamExecution`` and what is known of it already."""
+    kind = names.kind(sink)
+    conf = run.sparkSession().conf()
+    from jupyter_streamwatch.probe.shape_of import PINNED
+
+    found = {name: _quiet(lambda name=name: str(conf.get(name))) for name in PINNED}
+    return Shape(
+        mode="classic",
+        sparkVersion=version,
+        outputMode=mode,
+        sink=kind,
+        sinkPath=shape_sinks.path(kind, _options(gateway, run)) or shape_sinks.described(kind, sink),
+        conf=tuple((name, value) for name, value in found.items() if value is not None),
+        **_of_plan(gateway, run.analyzedPlan()),
+    )
+
+
+def _of_query(x: Any, settings: Iterable[str]) -> Shape:
+    handle = x._jsq  # noqa: SLF001 - the only way from PySpark to the run's own object
+    run = handle.streamingQuery() if handle.getClass().getSimpleName() == "StreamingQueryWrapper" else handle
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway  # noqa: SLF001
+    analyzed = run.analyzedPlan()
+    described = str(run.sink().toString())
+    made = of_run(gateway, run, str(run.sparkSession().version()), str(run.outputMode().toString()).lower(), described)
+    conf = run.sparkSession().conf()
+    found = {name: _quiet(lambda name=name: str(conf.get(name))) for name in settings}
+    text = str(handle.explainInternal(True))
+    physical = shape_text.section(text, "Physical Plan")
+    state = shape_state.read(physical, _types(analyzed)) if physical else None
+    told = {**made.__dict__, "state": state}
+    told["conf"] = tuple((name, value) for name, value in found.items() if value is not None)
+    return Shape(**told)
+
+
+def _of_plan(gateway: Any, analyzed: Any) -> dict[str, Any]:
+    found = shape_analyzed.read(str(analyzed.toString()))
+    output = _output(analyzed, found)
+    if found is None:
+        return {"output": output}
+    return {
+        "sources": _sources(gateway, analyzed),
+        "filters": tuple(redact(text) for text in found.filters),
+        "output": output,
+        "truncated": found.truncated,
+        "operators": tuple(found.operators),
+        "watermarks": tuple(found.watermarks),
+    }
+
+
+def _output(analyzed: Any, found: Analyzed | None) -> tuple[Column, ...]:
+    columns = json.loads(str(analyzed.schema().json()))["fields"]
+    origins = (
+        [one.origin for one in found.output] if found and len(found.output) == len(columns) else [None] * len(columns)
+    )
+    return tuple(
+        Column(str(one["name"]), shape_types.type_text(one["type"]), bool(one["nullable"]), origin and redact(origin))
+        for one, origin in zip(columns, origins, strict=True)
+    )
+
+
+def _sources(gateway: Any, analyzed: Any) -> tuple[SourceShape, ...]:
+    """Name the sources; one that the plan reads twice as the same is read once."""
+    found: list[Any] = []
+    made: list[SourceShape] = []
+    for node in jvm.sequence(analyzed.collectLeaves()):
+        name = node.getClass().getSimpleName()
+        if name not in _LEAVES or any(node.equals(one) for one in found):
+            continue
+        found.append(node)
+        options = plan.options(gateway, name, node)
+        told = str(node.sourceName())
+        kind = names.kind(told) if "[" in told else names.kind(told) or told
+        limits = {key.lower(): redact(value) for key, value in options.items() if _is_limit(key)}
+        made.append(
+            SourceShape(
+                shape_sinks.source_kind(kind), redact(plan.source(node, options)), tuple(sorted(limits.items()))
+            )
+        )
+    return tuple(made)
+
+
+def _is_limit(option: str) -> bool:
+    return option.lower() in plan.LIMITS or option.lower() in _RATES
+
+
+def _types(analyzed: Any) -> dict[str, tuple[str, bool | None]]:
+    """Return ``#id`` -> (type, nullable) of every column that the plan names."""
+    found: dict[str, tuple[str, bool | None]] = {}
+    waiting: list[Any] = [json.loads(str(analyzed.toJSON()))]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            if str(part.get("class")).endswith(".AttributeReference"):
+                found[f"#{part['exprId']['id']}"] = shape_types.type_text(part["dataType"]), bool(part["nullable"])
+            else:
+                waiting += [value for value in part.values() if isinstance(value, (list, dict))]
+    return found
+
+
+def _state(gateway: Any, execution: Any, analyzed: Any) -> Any:
+    text = str(gateway.jvm.PythonSQLUtils.explainString(execution, "extended"))
+    physical = shape_text.section(text, "Physical Plan")
+    return shape_state.read(physical, _types(analyzed)) if physical else None
+
+
+def _of_writer(gateway: Any, writer: Any, spark: Any) -> dict[str, Any]:
+    """Read a writer's private fields; there is no public way before its start."""
+    source = _quiet(lambda: _field(writer, "source"))
+    if source is None:
+        source = _quiet(lambda: str(spark.conf.get("spark.sql.sources.default")))
+    kind = shape_sinks.kind(str(source)) if source else None
+    mode = _quiet(lambda: str(_field(writer, "outputMode").toString()).lower())
+    options = _quiet(lambda: dict(jvm.to_data(gateway)(_field(writer, "extraOptions")))) or {}
+    return {"sink": kind, "sinkPath": shape_sinks.path(kind, options), "outputMode": mode}
+
+
+def _options(gateway: Any, run: Any) -> dict[str, str]:
+    """Return the options of a run's writer: a private field; nothing where there is none of that name."""
+    return _quiet(lambda: dict(jvm.to_data(gateway)(_field(run, "extraOptions")))) or {}
+
+
+def _field(thing: Any, name: str) -> Any:
+    found = thing.getClass().getDeclaredField(name)
+    found.setAccessible(True)
+    return found.get(thing)
+
+
+def _quiet(question: Any) -> Any:
+    try:
+        return question()
+    except Exception:
+        return None

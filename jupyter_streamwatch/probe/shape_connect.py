@@ -1,0 +1,207 @@
+"""The shape of a query over Spark Connect: from the server's explained plan, the reader's options and the writer.
+
+The options of readers and writers stand in the messages that the client builds; asking for the plan starts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.probe import (
+    connect,
+    names,
+    plan,
+    shape_analyzed,
+    shape_sinks,
+    shape_state,
+    shape_text,
+    shape_types,
+)
+from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.shape import Column, Shape, SourceShape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from jupyter_streamwatch.probe.shape_analyzed import Analyzed
+
+_FILE_SOURCE = re.compile(r"\b(?P<described>FileSource\[[^\]]*\])")
+_DDL = re.compile(r"^`?(?P<name>[^`\s:]+)`?[\s:]+(?P<type>\w+(?:\([\d, ]+\))?)", re.DOTALL)
+_DDL_TYPES = {
+    "integer": "int",
+    "long": "bigint",
+    "short": "smallint",
+    "byte": "tinyint",
+    "real": "float",
+}
+_RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
+
+
+def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
+    """Return the shape of a DataFrame, a writer or a query; may raise what grpc raises, and may wait."""
+    if what == "StreamingQuery":
+        spark = x._session  # noqa: SLF001 - a query does not tell its session
+        progress = x.lastProgress
+        text = connect.explained(x)
+        made = of_run(text, progress, None)
+        physical = shape_text.section(text, "Physical Plan")
+        state = shape_state.read(physical, {}) if physical and made.operators is not None else None
+        return Shape(**{**made.__dict__, "state": state, **shape_sinks.session(spark, settings)})
+    writer = what == "DataStreamWriter"
+    spark = x._session if writer else x.sparkSession  # noqa: SLF001
+    logical = x._write_stream._child if writer else x._plan  # noqa: SLF001 - there is no public way to the plan
+    message = logical.to_proto(spark.client)
+    text = spark.client.explain_string(message, "extended")
+    schema = spark.client.schema(message)
+    reads = list(_reads(message))
+    output = [Column(one.name, one.dataType.simpleString(), bool(one.nullable)) for one in schema.fields]
+    found = _analyzed(text)
+    types = {**_declared(reads), **{one.name: (one.type or "", one.nullable) for one in output}}
+    physical = shape_text.section(text, "Physical Plan")
+    told = {
+        **_of_analyzed(found, tuple(output)),
+        "sources": _sources(found, reads),
+        "state": shape_state.read(physical, types) if physical else None,
+        **shape_sinks.session(spark, settings),
+    }
+    return Shape(mode="connect", **told | (_of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
+
+
+def of_run(text: str, progress: Any, version: str | None) -> Shape:
+    """Return the shape of a run, from its explained plan and its last progress; what they do not say is None."""
+    found = _analyzed(text)
+    sink = connect.field(connect.field(progress, "sink"), "description")
+    told = connect.of_plan(text)
+    kind = names.kind(sink)
+    described = [connect.field(source, "description") for source in connect.field(progress, "sources") or ()]
+    sources = tuple(
+        SourceShape(shape_sinks.source_kind(names.kind(one)), redact(names.source(one))) for one in described
+    )
+    return Shape(
+        mode="connect",
+        sparkVersion=version,
+        sources=sources or None,
+        outputMode=told["outputMode"],
+        sink=kind,
+        sinkPath=shape_sinks.described(kind, sink),
+        **_of_analyzed(found, None),
+    )
+
+
+def _analyzed(text: str) -> Analyzed | None:
+    section = shape_text.section(text, "Analyzed Logical Plan")
+    return shape_analyzed.read(section.partition("\n")[2]) if section else None  # the first line is the schema
+
+
+def _of_analyzed(found: Analyzed | None, output: tuple[Column, ...] | None) -> dict[str, Any]:
+    if found is None:
+        return {"output": output}
+    if output is not None and len(output) == len(found.output):
+        pairs = zip(output, found.output, strict=True)
+        output = tuple(Column(one.name, one.type, one.nullable, known.origin) for one, known in pairs)
+    return {
+        "filters": tuple(redact(text) for text in found.filters),
+        "output": found.output if output is None else output,
+        "truncated": found.truncated,
+        "operators": tuple(found.operators),
+        "watermarks": tuple(found.watermarks),
+    }
+
+
+def _reads(message: Any) -> Iterator[Any]:
+    """Find the streams that a plan reads, in its order."""
+    for descriptor, value in message.ListFields():
+        if descriptor.type != descriptor.TYPE_MESSAGE:
+            continue
+        parts = value if _is_repeated(value) else [value]
+        for part in parts:
+            if not hasattr(part, "ListFields"):
+                continue  # a map of texts
+            if descriptor.name == "read" and part.is_streaming and part.WhichOneof("read_type") == "data_source":
+                yield part.data_source
+            else:
+                yield from _reads(part)
+
+
+def _is_repeated(value: Any) -> bool:
+    return not hasattr(value, "ListFields") and hasattr(value, "__iter__")
+
+
+def _sources(found: Analyzed | None, reads: list[Any]) -> tuple[SourceShape, ...] | None:
+    if found is None:
+        return None
+    options = [dict(one.options) for one in reads] if len(reads) == len(found.leaves) else [None] * len(found.leaves)
+    return tuple(_source(name, text, given) for (name, text), given in zip(found.leaves, options, strict=True))
+
+
+def _source(name: str, text: str, given: Mapping[str, str] | None) -> SourceShape:
+    described = _FILE_SOURCE.search(text)
+    if name == "StreamingRelationV2":
+        parts = shape_text.split(text)
+        groups = shape_text.brackets(text)
+        format = parts[1] if len(parts) > 1 else ""
+        shown = (
+            dict(part.split("=", 1) for part in shape_text.split(groups[0]) if "=" in part) if len(groups) > 1 else {}
+        )
+        given = given if given is not None else shown
+        kind = shape_sinks.source_kind(names.kind(names_of(format)) or format or None)
+        what = names.source_of_format(format, given)
+    else:
+        said = described["described"] if described else text.split(", [", maxsplit=1)[0]
+        kind, what = shape_sinks.source_kind(names.kind(said)), names.source(said)
+    limits = None
+    if given is not None:
+        chosen = {key.lower(): redact(str(value)) for key, value in given.items() if _is_limit(key)}
+        limits = tuple(sorted(chosen.items()))
+    return SourceShape(kind, redact(what), limits)
+
+
+def names_of(format: str) -> str:
+    """Return the class that Spark describes a format's stream with, where the names know it better."""
+    return {"rate": "RateStreamV2", "rate-micro-batch": "RatePerMicroBatchStream", "socket": "TextSocketV2"}.get(
+        format, format
+    )
+
+
+def _is_limit(option: str) -> bool:
+    return option.lower() in plan.LIMITS or option.lower() in _RATES
+
+
+def _declared(reads: list[Any]) -> dict[str, tuple[str, bool | None]]:
+    """Return name -> type of the columns that readers were told, where a name has one type."""
+    found: dict[str, set[str]] = {}
+    for one in reads:
+        for name, type in _columns(str(one.schema)):
+            found.setdefault(name, set()).add(type)
+    return {name: (types.pop(), True) for name, types in found.items() if len(types) == 1}
+
+
+def _columns(schema: str) -> list[tuple[str, str]]:
+    try:
+        fields = json.loads(schema)["fields"]
+        return [(str(one["name"]), shape_types.type_text(one["type"])) for one in fields]
+    except (ValueError, KeyError, TypeError):
+        made = [_DDL.match(part) for part in shape_text.split(schema)]
+    return [
+        (one["name"], _DDL_TYPES.get(one["type"].lower(), one["type"].lower()))
+        for one in made
+        if one and one["type"].lower() not in ("array", "map", "struct")
+    ]
+
+
+def _of_writer(message: Any) -> dict[str, Any]:
+    how = message.WhichOneof("sink_destination")
+    if message.HasField("foreach_batch"):
+        kind: str | None = "foreachBatch"
+    elif message.HasField("foreach_writer"):
+        kind = "foreach"
+    else:
+        kind = shape_sinks.kind(message.format) if message.format else "files" if how != "table_name" else None
+    options = dict(message.options) | ({"path": message.path} if how == "path" else {})
+    return {
+        "sink": kind,
+        "sinkPath": shape_sinks.path(kind, options),
+        "outputMode": message.output_mode.lower() or "append",
+    }

@@ -1,0 +1,69 @@
+"""Kinds and places of sources and sinks, and a session's settings, as a shape names them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.redaction import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_FILES = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml", "binaryfile"})
+_PLACES = {
+    "files": "path",
+    "delta": "path",
+    "iceberg": "path",
+    "hudi": "path",
+    "kafka": "topic",
+    "deltaSharing": "path",
+}
+_SOURCES = {"files": "file", "cloudFiles": "autoloader"}
+_IN_BRACKETS = re.compile(r"^[\w.$]+\[(?P<what>.*)\]$", re.DOTALL)
+
+
+def kind(format: str) -> str:
+    """Say which kind of sink a writer's format is: ``parquet`` writes files."""
+    short = format.strip()
+    lower = short.lower()
+    if lower in _FILES:
+        return "files"
+    known = {"foreachbatch": "foreachBatch", "foreach": "foreach", "cloudfiles": "cloudFiles"}
+    return known.get(lower) or names.kind(short) or lower
+
+
+def source_kind(kind: str | None) -> str | None:
+    """Return the name that a checkpoint's offsets have for a kind of source."""
+    if kind is None:
+        return None
+    return _SOURCES.get(kind) or ("file" if kind.lower() in _FILES else kind)
+
+
+def path(kind: str | None, options: Mapping[str, str]) -> str | None:
+    """Return where a sink of ``kind`` writes, by its options; None when these do not say."""
+    given = {key.lower(): str(value) for key, value in options.items()}
+    found = given.get(_PLACES.get(kind or "", ""))
+    return redact(names.local_path(found)).rstrip("/") or "/" if found else None
+
+
+def described(kind: str | None, description: str | None) -> str | None:
+    """Return where a sink of ``kind`` writes, as it describes itself: ``FileSink[/data/out]``."""
+    found = _IN_BRACKETS.match(description or "")
+    if found is None or _PLACES.get(kind or "") != "path":
+        return None
+    return redact(names.local_path(found["what"])).rstrip("/") or "/"
+
+
+def session(spark: Any, settings: Iterable[str]) -> dict[str, Any]:
+    """Return version and settings of a session, by the names of a shape's attributes."""
+    found = []
+    for name in settings:
+        try:
+            value = spark.conf.get(name)
+        except Exception:
+            continue
+        if value is not None:
+            found.append((name, redact(str(value))))
+    return {"sparkVersion": str(spark.version), "conf": tuple(found)}
