@@ -57,7 +57,7 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
         " rename files.",
         fix=fix,
         code_fix=code,
-        effect=None if slow.alone else shorter(window, slow.ms),
+        effect=None if slow.alone else shorter(window, slow.ms, low=0.75),
         link=GUIDE + "performance-tips.html" if code and "async" in code else RECOVERY,
         share=slow.share,
     )
