@@ -177,6 +177,14 @@ class Batches(Mapping[str, NDArray[Any]]):
             at += len(part)
         return Batches(self._index, self._width, Bins.empty(self._width), ((block, held),), self._runs)
 
+    def taken(self, rows: NDArray[np.intp]) -> Batches:
+        """The rows at these places alone, each as one batch."""
+        block = np.full((len(rows), self._width), np.nan)
+        for name, at in list(self._index.items()):
+            if at < self._width:
+                block[:, at] = self._column(name, "mean")[rows]
+        return Batches(self._index, self._width, Bins.empty(self._width), ((block, len(rows)),), self._runs)
+
     @property
     def count(self) -> NDArray[np.int64]:
         """Batches in each row: 1, or the size of a bin."""

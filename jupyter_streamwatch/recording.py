@@ -12,7 +12,6 @@ from typing import Any
 
 from jupyter_streamwatch import saving
 from jupyter_streamwatch import values as v
-from jupyter_streamwatch.checkpoints import card
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import Progress, parse
 from jupyter_streamwatch.redaction import redact_all
@@ -248,6 +247,8 @@ class _Reader:
         elif kind == "facts":
             history.set_facts(saving.facts(event.get("facts")))
         elif kind == "checkpoint":
+            from jupyter_streamwatch.checkpoints import card  # the package writes reports, which need recordings
+
             history.set_checkpoint(card.restored(event.get("checkpoint")))
         else:
             history.set_tasks(run, event["batchId"], event["values"])

@@ -19,7 +19,17 @@ from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register t
     trend,
 )
 from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
-from jupyter_streamwatch.diagnosis.hint import LABELS, LEVELS, Backlog, Capacity, Diagnosis, Effect, Evidence, Hint
+from jupyter_streamwatch.diagnosis.hint import (
+    LABELS,
+    LEVELS,
+    Backlog,
+    Capacity,
+    Diagnosis,
+    Effect,
+    Evidence,
+    Hint,
+    Outcome,
+)
 from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 
@@ -33,6 +43,7 @@ __all__ = [
     "Effect",
     "Evidence",
     "Hint",
+    "Outcome",
     "Rule",
     "Rules",
     "Thresholds",

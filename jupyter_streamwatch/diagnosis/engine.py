@@ -10,6 +10,7 @@ from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.failures import twins
 from jupyter_streamwatch.diagnosis.hint import Backlog, Diagnosis
 from jupyter_streamwatch.diagnosis.load import load
+from jupyter_streamwatch.diagnosis.outcome import before, outcome
 from jupyter_streamwatch.diagnosis.ranking import rank
 from jupyter_streamwatch.diagnosis.registry import rules
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
@@ -66,19 +67,30 @@ def diagnose(
     stated = None if trigger is None else Trigger.parse(trigger)
     history = records if isinstance(records, History) else history_of(records)
     snapshot = history.snapshot()
+    others = [one.snapshot() for one in others]
     same = twins(snapshot, others)
+    earlier = before(snapshot, others)
     clock = now if snapshot.running is not None else None  # the time matters only to a batch that runs
-    asked = (stated, thresholds, clock, rules.off, tuple(one.id for one in same))
+    run = None if earlier is None else earlier[0].runs[earlier[1]]
+    asked = (stated, thresholds, clock, rules.off, tuple(one.id for one in same), run)
     kept = _KEPT.get(snapshot)
     if kept is not None and kept[0] == asked:
         return kept[1]
-    window = Window(snapshot, thresholds or _DEFAULT, trigger=stated, now=now, twins=same)
-    measured = load(window)
+    t = thresholds or _DEFAULT
+    window, measured, hints = judged = _judge(Window(snapshot, t, trigger=stated, now=now, twins=same))
+    came = None
+    if earlier is not None:
+        came = outcome(judged, earlier, lambda one: _judge(Window(one, t, trigger=stated)), (t, rules.off, stated))
     name, reason = verdict(window, measured)
     waiting = Backlog(measured.backlog, measured.trend, measured.change, measured.remaining)
-    found = Diagnosis(name, reason, rank(_hints(window, measured)), capacity(window, measured), waiting)
+    found = Diagnosis(name, reason, hints, capacity(window, measured), waiting, came)
     _KEPT[snapshot] = (asked, found)
     return found
+
+
+def _judge(window: Window) -> tuple[Window, Load, tuple[Hint, ...]]:
+    measured = load(window)
+    return window, measured, rank(_hints(window, measured))
 
 
 def _hints(window: Window, measured: Load) -> list[Hint]:

@@ -190,6 +190,34 @@ class Backlog:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What became of a prediction that a hint made for the run before.
+
+    Attributes:
+        code: Code of that hint; this run no longer has it.
+        name: What was predicted, as in :class:`Effect`.
+        predicted: (low, best, high).
+        before: The number in the run before.
+        now: The number in this run.
+        unit: As in :class:`Evidence`.
+        text: The same as one sentence.
+    """
+
+    code: str
+    name: str
+    predicted: Range
+    before: float
+    now: float
+    unit: str
+    text: str
+
+    @property
+    def true(self) -> bool:
+        """Whether it came out as predicted, or better."""
+        return self.now <= self.predicted[2]
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The judgement of one query.
 
@@ -199,6 +227,7 @@ class Diagnosis:
         hints: Most important first, a symptom right after the hint that causes it.
         capacity: What the query could do.
         backlog: What waits, and where that goes.
+        outcome: What became of a prediction for the run before; None when none was made, or nothing tells yet.
     """
 
     verdict: str
@@ -206,6 +235,7 @@ class Diagnosis:
     hints: tuple[Hint, ...] = ()
     capacity: Capacity = field(default_factory=Capacity)
     backlog: Backlog = field(default_factory=Backlog)
+    outcome: Outcome | None = None
 
     @property
     def label(self) -> str:
@@ -219,7 +249,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         """The diagnosis as text for a terminal: the verdict, then each hint, a symptom indented under its cause."""
-        lines = [f"{self.label}: {self.reason}"]
+        lines = [f"{self.label}: {self.reason}", *([self.outcome.text] if self.outcome else [])]
         for hint in self.hints:
             indent = "    " if hint.under else ""
             lines += ["", *(indent + line for line in str(hint).splitlines())]
@@ -237,4 +267,7 @@ class Diagnosis:
             "hints": [hint.to_dict() for hint in self.hints],
             "capacity": self.capacity.to_dict(),
             "backlog": dict(vars(self.backlog)),
+            "outcome": None
+            if self.outcome is None
+            else {**vars(self.outcome), "predicted": list(self.outcome.predicted), "true": self.outcome.true},
         }

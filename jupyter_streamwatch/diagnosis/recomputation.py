@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.progress import Progress, SourceProgress
 
+TIMES = "times computed"
+"""Names the evidence for how often each batch is computed; so often its rows are counted."""
+
 _LOOKED_AT = 10  # records: what the function does now
 _RATE = re.compile(r"^Rate(?:Source|StreamV2|Stream)\w*\[rowsPerSecond=(\d+), rampUpTimeSeconds=0\b")
 _MOST = 50  # times; more is no repeated batch, but rows that do not count as their offsets do
@@ -45,7 +48,7 @@ def batch_recomputed(window: Window, load: Load) -> Hint | None:
         evidence = (
             Evidence("numInputRows", record.numInputRows or 0, "rows", _ids([record])),
             Evidence("offsets moved by", moved, "rows", _ids([record])),
-            Evidence("times computed", usual, "", _ids([record for record, _ in repeated])),
+            Evidence(TIMES, usual, "", _ids([record for record, _ in repeated])),
         )
         return _hint(window, usual, evidence, "warning", f"Each batch is computed {usual:g} times")
     return None if told else _by_state(window, records)

@@ -99,10 +99,10 @@ def rhythm(window: Window) -> Rhythm | None:
     that has not come yet, do not matter.
     """
     t = window.t
-    ids, times, rows = window.long("batchId"), window.long_total, window.long("numInputRows")
-    usual, usual_rows = median(times), median(rows)
+    times, usual, usual_rows = window.long_total, window.typical, window.usual("numInputRows")
     if not usual or not usual_rows or len(times) < t.peaks * _SHORTEST or max(times) < t.peak * usual:
         return None
+    ids, rows = window.long("batchId"), window.long("numInputRows")
     peaks = [place for place, time in enumerate(times) if time >= t.peak * usual and time - usual >= t.part_least]
     numbers = [int(ids[place]) for place in peaks if ids[place] == ids[place]]
     gaps = {after - before for before, after in pairwise(numbers)}
