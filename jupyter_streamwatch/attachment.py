@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch import probe
 from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, now, open_bridge
 from jupyter_streamwatch.bridge.public import failure_of
-from jupyter_streamwatch.prober import Prober, look_at
+from jupyter_streamwatch.cards import Cards
+from jupyter_streamwatch.prober import SHOWN_PACE, Prober, look_at
+from jupyter_streamwatch.settings import StreamWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,11 +52,11 @@ class Attachment:
         spark: Any,
         collector: Collector,
         *,
-        pace: Callable[[], float],
+        shown: Callable[[], bool],
         changed: Callable[[], None],
         each_round: Callable[[], None],
     ) -> None:
-        """``pace()`` is the pause between two looks in seconds; ``changed()`` tells the views."""
+        """``shown()`` says whether somebody looks; ``changed()`` tells the views."""
         self.bridge = open_bridge(spark)
         self.learned: Callable[[Mapping[str, Any]], None] = _nothing_of  # facts and tasks, as lines of a recording
         self._collector = collector
@@ -64,7 +66,9 @@ class Attachment:
         self._reads: dict[str, int] = {}  # runId -> reads of its facts that are still to come
         self._foreign: set[str] = set()  # runs of other sessions, which send no events
         self._lost = False
-        self._prober = Prober(pace=pace, each_round=self._look)
+        self._shown = shown
+        self._prober = Prober(pace=self._pace, each_round=self._look)
+        self._cards = Cards(spark, soon=self._prober.soon, history=collector.history, learned=self._learn)
 
     def open(self) -> None:
         """Listen to the session and take in what runs already.
@@ -114,6 +118,7 @@ class Attachment:
             lambda: not over & self._active(), max(0.0, deadline - time.monotonic())
         ):
             self._end_without_event(over & self._active())
+        self._cards.wait(max(0.0, deadline - time.monotonic()))
 
     def on_event(self, event: Mapping[str, Any]) -> None:
         """Ask what an event of the collector calls for."""
@@ -126,6 +131,7 @@ class Attachment:
         elif kind == TERMINATED:
             self._handles.pop(runId, None)
             self._reads.pop(runId, None)
+            self._cards.end(id, runId)
         elif kind == PROGRESS and event["progress"].kind != "idle":
             self._on_batch(id, runId, event["progress"].batchId)
 
@@ -133,6 +139,7 @@ class Attachment:
         if self._reads.get(runId, 0) > 0:
             self._reads[runId] -= 1
             self._learn_facts(id, runId)
+        self._cards.batch(id, runId, batchId)
         if self.bridge.mode == "classic":
             self._prober.after_batch(lambda: self._read_tasks(id, runId, batchId))
 
@@ -187,7 +194,14 @@ class Attachment:
     def _failure(self, query: Any) -> tuple[str | None, str | None]:
         return (None, None) if query is None else self.bridge.ask(lambda: failure_of(query), (None, None))
 
+    def _pace(self) -> float:
+        return SHOWN_PACE if self._shown() else StreamWatch.instance().probe_seconds
+
     # On the probe's thread
+
+    def _learn(self, line: Mapping[str, Any]) -> None:
+        self.learned(line)
+        self._changed()
 
     def _read_facts(self, id: str, runId: str, query: Any) -> None:
         history = self._collector.history(id)
@@ -200,16 +214,14 @@ class Attachment:
             self._collector.note_trigger(runId, facts.trigger.kind)
         if history.runs[-1].runId == runId:
             history.set_facts(facts)
-            self.learned({"event": "facts", "id": id, "runId": runId, "facts": facts})
-            self._changed()
+            self._learn({"event": "facts", "id": id, "runId": runId, "facts": facts})
 
     def _read_tasks(self, id: str, runId: str, batchId: int) -> None:
         history = self._collector.history(id)
         values = probe.tasks(self.bridge.spark, runId, batchId)
         if values and history is not None:
             history.set_tasks(runId, batchId, values)
-            self.learned({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
-            self._changed()
+            self._learn({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
 
     def _look(self) -> None:
         """One round: is the session there, what do the active runs do."""
@@ -225,6 +237,8 @@ class Attachment:
                 query = self._handles.get(run.runId)
                 classic = self.bridge.mode == "classic"
                 changed = look_at(self.bridge.spark, history, run.runId, query, classic=classic) or changed
+                if self._shown():
+                    self._cards.look(history)
         self._after_round()
         if changed:
             self._changed()

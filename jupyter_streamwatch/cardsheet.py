@@ -17,15 +17,9 @@ PATH_LENGTH = 80  # characters of a path in a row; the whole one is in its tip
 VALUE_LENGTH = 60  # of a setting's value
 
 _SAFE = {
-    "yes": (
-        "its rows are there once",
-        "The sink keeps what it has got of a batch: one that is run again changes nothing.",
-    ),
-    "no": ("its rows are there twice", "Rows that the sink had got before the failure are there a second time."),
-    "depends": (
-        "as the function that writes it does",
-        "What a repeated batch does is up to the function that writes it.",
-    ),
+    "yes": ("exactly once", "The sink keeps what it has got of a batch: one that is run again changes nothing."),
+    "no": ("not exactly once", "The sink gets rows a second time, or keeps nothing over a restart."),
+    "depends": ("as its function does", "What a repeated batch does is up to the function that writes it."),
 }
 
 _CLASS = re.compile(r"^(?:[a-z]\w*\.){2,}(?=[A-Z]\w*$)")

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from jupyter_streamwatch import probe
+from jupyter_streamwatch.format import clean
+from jupyter_streamwatch.probe import shape_sinks
 from jupyter_streamwatch.probe.writer import checkpoint_of, session_of
 from jupyter_streamwatch.redaction import redact
 
@@ -105,15 +107,15 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
 
 def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Sequence[Any]:
     from jupyter_streamwatch.checkpoints import checkpoint
+    from jupyter_streamwatch.checkpoints.compatibility import compare
 
     found = checkpoint(where, session_of(writer))
-    shape = probe.shape(writer)
+    shape = probe.shape(writer, tuple(found.conf))
     if path is not None:
-        shape = replace(shape, sinkPath=redact(path))
-    if table is not None:
-        shape = replace(shape, sink="table", sinkPath=redact(table))
-    changes: Sequence[Any] = found.compare(shape)
-    return changes
+        shape = replace(shape, sinkPath=shape_sinks.path("files", {"path": path}))
+    if table is not None:  # only the catalog knows what and where that is
+        shape = replace(shape, sink=None, sinkPath=None)
+    return compare(found, shape)
 
 
 def _refusal(where: str, bad: Sequence[Any]) -> str:
@@ -129,7 +131,8 @@ def _refusal(where: str, bad: Sequence[Any]) -> str:
 
 
 def _line(change: Any) -> str:
-    return redact(f"{change.what}: {change.was} → {change.now} ({_WORDS[change.verdict]}). {change.reason}")
+    was, now = ("nothing" if value is None else value for value in (change.was, change.now))
+    return clean(redact(f"{change.what}: {was} → {now} ({_WORDS[change.verdict]}). {change.reason}"))
 
 
 # Wrapping

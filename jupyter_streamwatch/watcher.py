@@ -17,7 +17,6 @@ from jupyter_streamwatch.attachment import Attachment, Session
 from jupyter_streamwatch.bridge import TERMINATED, Arrival, active_session
 from jupyter_streamwatch.collector import Collector
 from jupyter_streamwatch.hints import HintWatcher
-from jupyter_streamwatch.prober import SHOWN_PACE
 from jupyter_streamwatch.recorder import Recorder
 from jupyter_streamwatch.recording import Queries, Recording
 from jupyter_streamwatch.settings import StreamWatch
@@ -266,7 +265,9 @@ class Watch:
         if before is not None and before.bridge.serves(session) and before.session.state != "stopped":
             before.bridge.keep()
             return
-        new = Attachment(session, self._collector, pace=self._pace, changed=self._tell, each_round=self._hints.look)
+        new = Attachment(
+            session, self._collector, shown=self._is_shown, changed=self._tell, each_round=self._hints.look
+        )
         if new.session.state != "live":
             raise RuntimeError(new.session.text)
         if before is not None:
@@ -321,8 +322,8 @@ class Watch:
         if self._recorder is not None:
             self._recorder.write(line)
 
-    def _pace(self) -> float:
-        return SHOWN_PACE if self._shown else StreamWatch.instance().probe_seconds
+    def _is_shown(self) -> bool:
+        return self._shown > 0
 
     def _tell(self) -> None:
         for callback in tuple(self._subscribers):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.facts import Facts
 
 SENTENCES = 2  # of the restart plan; the whole plan is a call away
-_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Card:
 
     Attributes:
         at: Epoch ms when it was read.
+        runId: The run that it was read for.
         path: Where it is.
         temporary: Whether Spark made it itself and deletes it.
         why: Why nothing more is known, as a sentence; None when it was read.
@@ -51,6 +51,7 @@ class Card:
     """
 
     at: float = 0.0
+    runId: str | None = None
     path: str | None = None
     temporary: bool | None = None
     why: str | None = None
@@ -87,6 +88,7 @@ def of(
     plan: RestartPlan,
     bytes: int | None,
     first: OffsetEntry | None = None,
+    session: Mapping[str, str] | None = None,
     problems: tuple[str, ...] = (),
 ) -> Card:
     """Make the card.
@@ -99,6 +101,7 @@ def of(
         plan: What a restart does.
         bytes: Size of the checkpoint.
         first: Entry of the first batch that the run had to do, when it is still there.
+        session: The session's values of the settings that the checkpoint keeps.
         problems: What could not be read.
     """
     return Card(
@@ -114,32 +117,30 @@ def of(
         restart=plan.sentences[:SENTENCES],
         sinkSafe=plan.sinkSafe,
         code_fix=plan.code_fix,
-        pinned=differing(last.conf if last is not None else {}, facts),
+        pinned=differing(last.conf if last is not None else {}, session or {}),
         firstBatch=first.batchId if first is not None else None,
         firstPlannedMs=first.timestampMs if first is not None else None,
         problems=problems,
     )
 
 
-def differing(kept: Mapping[str, str], facts: Facts) -> tuple[Pinned, ...]:
+def differing(kept: Mapping[str, str], session: Mapping[str, str]) -> tuple[Pinned, ...]:
     """The settings of a checkpoint that the session has other values for, as far as they are known."""
-    session = dict(getattr(getattr(facts, "shape", None), "conf", None) or {})
-    if facts.sessionPartitions is not None:
-        session.setdefault(_PARTITIONS, str(facts.sessionPartitions))
     found = (Pinned(name, str(value), str(session[name])) for name, value in sorted(kept.items()) if name in session)
-    return tuple(one for one in found if one.checkpoint != one.session)
+    return tuple(one for one in found if one.checkpoint.lower() != one.session.lower())
 
 
 def again(card: Card, before: Card | None) -> Card:
-    """``card`` with what an earlier reading of the same run knew and this one did not look at."""
+    """``card`` with what an earlier reading knew and this one did not look at, or could not read any more."""
     if before is None or before.path != card.path:
         return card
-    return replace(
-        card,
-        bytes=card.bytes if card.bytes is not None else before.bytes,
-        firstBatch=card.firstBatch if card.firstBatch is not None else before.firstBatch,
-        firstPlannedMs=card.firstPlannedMs if card.firstBatch is not None else before.firstPlannedMs,
-    )
+    if card.why is not None and before.why is None:
+        return before
+    if card.bytes is None:
+        card = replace(card, bytes=before.bytes)
+    if card.firstBatch is None and card.runId == before.runId:
+        card = replace(card, firstBatch=before.firstBatch, firstPlannedMs=before.firstPlannedMs)
+    return card
 
 
 def restored(data: Any) -> Card | None:

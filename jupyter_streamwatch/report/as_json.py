@@ -1,7 +1,8 @@
 """The report as JSON: for programs. Unknown is null; times are ISO text in UTC, as Spark writes them.
 
 ``{"streamwatchReport": 1, "taken", "session", "environment", "problems", "queries": {id: {"name", "verdict", "label",
-"level", "reason", "hints", "capacity", "facts", "runs", "details", "batchesSeen", "batches": {column: [value]}}}}``
+"level", "reason", "hints", "capacity", "facts", "checkpoint", "runs", "details", "batchesSeen", "batches": {column:
+[value]}}}}``
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ def _query(query: Query) -> dict[str, Any]:
         "name": None if history.name is None else overview.plain(history.name),
         **query.diagnosis,
         "facts": _facts(history),
+        "checkpoint": None if history.checkpoint is None else overview.plain(asdict(history.checkpoint)),
         "runs": [_run(run) for run in history.runs],
         "details": line["details"],
         "overview": {key: line[key] for key in ("rates", "batch", "watermark", "backlog", "note")},

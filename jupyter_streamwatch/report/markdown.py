@@ -88,6 +88,7 @@ def _query(query: Query) -> list[str]:
     ]
     parts.append("### Facts")
     parts.append(_table(("What", "Value"), [[escape(label), escape(value)] for label, value in (*facts, *capacity)], 2))
+    parts.extend(_checkpoint(line["checkpoint"]))
     parts.extend(_runs(query))
     parts.extend(_batches(query))
     return parts
@@ -106,6 +107,21 @@ def _hint(hint: dict[str, Any]) -> str:
     if hint["link"]:
         parts.append(f"<{re.sub(r'[^!-;=?-~]', '', hint['link'])}>")
     return "\n\n".join(part for part in parts if part)
+
+
+def _checkpoint(sheet: dict[str, Any] | None) -> list[str]:
+    if sheet is None:
+        return []
+    rows = [[escape(label), escape(value)] for label, value, _ in sheet["rows"]]
+    parts = ["### Checkpoint", escape(f"{sheet['summary'][:1].upper()}{sheet['summary'][1:]}")]
+    parts.extend(escape(sentence) for sentence in sheet["restart"])
+    if sheet["code"]:
+        parts.append(_fenced(sheet["code"], "python"))
+    parts.append(_table(("What", "Value"), rows, 2))
+    if sheet["pinned"]:
+        pinned = [[escape(part) for part in (name, kept, session)] for name, kept, session, _ in sheet["pinned"]]
+        parts.append(_table(("Setting", "Checkpoint (holds)", "Session"), pinned, 3))
+    return parts
 
 
 def _runs(query: Query) -> list[str]:

@@ -159,6 +159,7 @@ def _query(query: Query, at: int, most: int, dark: str) -> Html:
         else None,
         _picture(query.history, line["name"], dark, narrow=at < NARROW_PICTURES) if at < PICTURES else None,
         el("div", _facts(query), _runs(query.history), class_="swr-columns"),
+        _checkpoint(line["checkpoint"]),
         _batches(query.history, most),
         id=f"query-{at}",
         class_="swr-query",
@@ -214,6 +215,26 @@ def _facts(query: Query) -> Html:
         listed = ", ".join(label for label, *_ in unknown)
         rows.append(join(el("dt", UNKNOWN), el("dd", listed, title=reasons, class_="swr-weak")))
     return el("section", el("h3", "Facts"), el("dl", *rows))
+
+
+def _checkpoint(sheet: dict[str, Any] | None) -> Html | None:
+    if sheet is None:
+        return None
+    rows = [join(el("dt", label), el("dd", name(value), title=tip)) for label, value, tip in sheet["rows"]]
+    heads = (el("th", head, scope="col") for head in ("Setting", "Checkpoint (holds)", "Session"))
+    pinned = [
+        el("tr", *(el("td", name(part), class_="swr-text") for part in (setting, kept, session)), title=tip)
+        for setting, kept, session, tip in sheet["pinned"]
+    ]
+    return el(
+        "section",
+        el("h3", "Checkpoint", el("span", " ", name(sheet["summary"]), class_="swr-weak")),
+        *(el("p", name(sentence)) for sentence in sheet["restart"]),
+        el("pre", sheet["code"]) if sheet["code"] else None,
+        el("dl", *rows),
+        _scrolling(el("table", el("thead", el("tr", *heads)), el("tbody", *pinned))) if pinned else None,
+        class_="swr-checkpoint",
+    )
 
 
 def _runs(history: History) -> Html:

@@ -165,9 +165,17 @@ def _explained(query: Query) -> Html:
         "div",
         el("p", el("b", name(line["name"])), f": {line['state']['reason']}"),
         el("p", el("small", *facts)) if facts else None,
+        _checkpoint(line["checkpoint"]),
         el("ul", *hints, el("li", f"Also: {'; '.join(more)}") if more else None) if hints else None,
         el("details", el("summary", "Error in full"), el("pre", middle(details, ERROR_LENGTH))) if details else None,
     )
+
+
+def _checkpoint(sheet: dict[str, Any] | None) -> Html | None:
+    if sheet is None:
+        return None
+    pinned = "".join(f" {name} stays {kept}, not {session}." for name, kept, session, _ in sheet["pinned"])
+    return el("p", el("small", "Checkpoint: ", name(" ".join((f"{sheet['summary']}.", *sheet["restart"])) + pinned)))
 
 
 def _hint(hint: dict[str, Any]) -> Html:
@@ -211,6 +219,8 @@ def _text(content: Content, message: str) -> str:
             f"watermark {line['watermark']['text']}  backlog {line['backlog']['text']}"
         )
         rows.extend(f"    {below['text']}" for below in (line["note"], line["running"]) if below)
+        if line["checkpoint"]:
+            rows.append(f"    checkpoint: {line['checkpoint']['summary']}")
     if len(content.queries) > MOST_LINES:
         rows.append(_rest(content.queries[MOST_LINES:]))
     return "\n".join(rows or [NOTHING])

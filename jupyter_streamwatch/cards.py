@@ -1,0 +1,205 @@
+"""When the checkpoints of watched queries are read, and how little of them.
+
+Once after a run's first batch, at its end, and every half a minute while somebody looks and batches go on. While it
+runs, only the newest entries of the logs are read; the state's files are left alone, and sizes are added up for a
+bounded time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.checkpoints import card
+from jupyter_streamwatch.checkpoints.files import Local, is_hidden, reason
+from jupyter_streamwatch.checkpoints.known import sink_of
+from jupyter_streamwatch.probe.bounded import ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from jupyter_streamwatch.checkpoints.card import Card
+    from jupyter_streamwatch.checkpoints.model import KnownSink
+    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+    from jupyter_streamwatch.history import History
+
+AGAIN = 30.0  # seconds between two readings while somebody looks
+SIZE_AGAIN = 300.0  # seconds between two sums of sizes
+SIZE_SECONDS = 0.03  # that adding up sizes may take while the query runs; beyond it the size is unknown
+SIZE_SECONDS_AT_END = 0.5
+WAIT = 3.0  # seconds that a storage has to answer
+
+_SILENT = "The storage of the checkpoint did not answer in time."
+
+
+class Cards:
+    """Reads the checkpoints of one session's queries, on the thread that asks Spark."""
+
+    def __init__(
+        self,
+        spark: Any,
+        *,
+        soon: Callable[[Callable[[], None]], None],
+        history: Callable[[str], History | None],
+        learned: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        """Put jobs with ``soon``; ``learned`` gets each card as a line of a recording."""
+        self._spark = spark
+        self._soon = soon
+        self._history = history
+        self._learned = learned
+        self._first: dict[str, int] = {}  # runId -> first batch that it had to do
+        self._asked: dict[str, dict[str, str]] = {}  # runId -> settings of the session that a checkpoint may keep
+        self._read_at: dict[str, float] = {}  # id -> when its card was made, monotonic
+        self._sized_at: dict[str, float] = {}
+        self._seen: dict[str, int] = {}  # id -> batches seen by then
+        self._ends = 0  # runs whose end is still to be read
+        self._read_ends = threading.Condition()
+
+    def batch(self, id: str, runId: str, batchId: int | None) -> None:
+        """Note a batch of a run: after the first one the checkpoint is read."""
+        if runId not in self._first and batchId is not None:
+            self._first[runId] = batchId
+            self._soon(lambda: self._read(id, runId))
+
+    def end(self, id: str, runId: str) -> None:
+        """Read the checkpoint of a run that has ended."""
+        with self._read_ends:
+            self._ends += 1
+        self._soon(lambda: self._end(id, runId))
+
+    def look(self, history: History) -> None:
+        """Somebody looks at an active query: read its checkpoint again when that is due and there is news."""
+        read = self._read_at.get(history.id)
+        if read is not None and (time.monotonic() - read < AGAIN or self._seen.get(history.id) == history.seen):
+            return
+        self._read(history.id, history.runs[-1].runId)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the runs that have ended are read."""
+        with self._read_ends:
+            self._read_ends.wait_for(lambda: not self._ends, seconds)
+
+    def _end(self, id: str, runId: str) -> None:
+        try:
+            self._read(id, runId, whole=True)
+        finally:
+            with self._read_ends:
+                self._ends -= 1
+                self._read_ends.notify_all()
+            self._first.pop(runId, None)
+            self._asked.pop(runId, None)
+
+    def _read(self, id: str, runId: str, *, whole: bool = False) -> None:
+        history = self._history(id)
+        if history is None or not history.runs or history.runs[-1].runId != runId:
+            return
+        now = time.monotonic()
+        self._read_at[id], self._seen[id] = now, history.seen
+        sized = whole or now - self._sized_at.get(id, -SIZE_AGAIN) >= SIZE_AGAIN
+        if sized:
+            self._sized_at[id] = now
+        facts, at = history.facts, time.time() * 1000
+        if facts.checkpoint is None or facts.temporaryCheckpoint:
+            made = card.unread(facts, at)
+        else:
+            silent = card.unread(facts, at, _SILENT)
+            # Asked for this object's sake, not the session's: a folder of this machine outlives the session.
+            made = ask(self, lambda: self._made(history, runId, whole=whole, sized=sized), silent, seconds=WAIT)
+        known = card.again(replace(made, runId=runId), history.checkpoint)
+        history.set_checkpoint(known)
+        self._learned({"event": "checkpoint", "id": id, "runId": runId, "checkpoint": known})
+
+    def _made(self, history: History, runId: str, *, whole: bool, sized: bool) -> Card:
+        """Read; on the thread that may hang."""
+        facts, at = history.facts, time.time() * 1000
+        try:
+            found = open_logs(facts.checkpoint or "", self._spark, sink=sink_of(facts, history.name), whole=whole)
+            first = self._first.get(runId)
+            return card.of(
+                facts,
+                at,
+                last=None if found.lastOffset is None else found.offsets[found.lastOffset],
+                lastCommit=found.lastCommit,
+                plan=found.restart(),
+                bytes=size(found, SIZE_SECONDS_AT_END if whole else SIZE_SECONDS) if sized else None,
+                first=None if first is None else found.offsets.get(first),
+                session=self._settings(runId, found.conf),
+                problems=found.problems,
+            )
+        except Exception as error:
+            return card.unread(facts, at, f"It cannot be read: {reason(error)}.")
+
+    def _settings(self, runId: str, kept: Mapping[str, str]) -> dict[str, str]:
+        """The session's values of the settings that a checkpoint keeps; asked once a run."""
+        if runId not in self._asked:
+            self._asked[runId] = dict(_values(self._spark, kept))
+        return self._asked[runId]
+
+
+def open_logs(path: str, spark: Any, *, sink: KnownSink | None = None, whole: bool) -> Checkpoint:
+    """Open a checkpoint, without its state unless the ``whole`` is asked for.
+
+    Raises:
+        OSError, ValueError, ImportError: when it cannot be opened.
+    """
+    from jupyter_streamwatch.checkpoints.opening import storage_of
+    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+
+    storage = storage_of(path, spark)
+    for _ in storage.list(""):  # a folder that is gone says so here
+        break
+    if not whole:
+        hide_state(storage)
+    return Checkpoint(storage, spark=spark, sink=sink)
+
+
+def hide_state(storage: Any) -> None:
+    """Leave the folder of the state out of a storage's listing: it may hold a hundred thousand files."""
+    listed = storage.list
+
+    def without_state(folder: str) -> Iterator[Any]:
+        return (entry for entry in listed(folder) if folder or entry.name != "state")
+
+    storage.list = without_state
+
+
+def size(found: Checkpoint, seconds: float) -> int | None:
+    """Add up the files of a checkpoint on this machine; None when that takes longer, or it is elsewhere."""
+    if not isinstance(found.storage, Local):
+        return None
+    until = time.perf_counter() + seconds
+    total = 0
+    folders = [str(found.storage.path)]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for number, entry in enumerate(entries):
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif not is_hidden(entry.name):
+                        total += entry.stat(follow_symlinks=False).st_size
+                    if number % 100 == 99 and time.perf_counter() > until:
+                        return None
+        except OSError:
+            continue  # gone since it was listed
+        if time.perf_counter() > until:
+            return None
+    return total
+
+
+def _values(spark: Any, kept: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in kept:
+        value = _value(spark, name)
+        if value is not None:
+            yield name, value
+
+
+def _value(spark: Any, name: str) -> str | None:
+    try:
+        return str(spark.conf.get(name))
+    except Exception:
+        return None  # a setting of another version of Spark

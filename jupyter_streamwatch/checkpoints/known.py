@@ -1,0 +1,34 @@
+"""What this kernel knows of a query beyond its checkpoint: from the last watched run with the checkpoint's id."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from jupyter_streamwatch.checkpoints.model import KnownSink
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.facts import Facts
+    from jupyter_streamwatch.history import History
+
+
+def history(id: str | None) -> History | None:
+    """Return the history of the watched query with this id; None when nothing of it was watched here. Never waits."""
+    watcher = sys.modules.get("jupyter_streamwatch.watcher")  # not loaded: nothing was watched
+    active = watcher.Watch.current() if watcher is not None else None
+    if active is None or id is None:
+        return None
+    return next((one for one in active.histories() if one.id == id), None)
+
+
+def sink(id: str | None) -> KnownSink | None:
+    """Return the sink of the last watched run with this id; None when it is not known."""
+    known = history(id)
+    return None if known is None else sink_of(known.facts, known.name)
+
+
+def sink_of(facts: Facts, name: str | None) -> KnownSink | None:
+    """Return the sink that the facts of a run name."""
+    kind = facts.sinkKind or ("foreachBatch" if facts.foreachBatch else None)
+    shape = getattr(facts, "shape", None)
+    return None if kind is None else KnownSink(kind, getattr(shape, "sinkPath", None), name)
