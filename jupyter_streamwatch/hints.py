@@ -1,4 +1,4 @@
-"""Raises the hints of a watch: each code of each query once."""
+"""Raises the hints of a watch: each code of each query once, and again when a later run had lost it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,24 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
 
 
+_JUDGED = frozenset({"keeping-up", "at-capacity", "falling-behind", "catching-up", "finished"})
+"""Verdicts of a run that has shown enough to say that a hint is gone."""
+
+
 class HintWatcher:
-    """Diagnoses histories that changed and tells callbacks of codes that were not there before."""
+    """Diagnoses histories that changed and tells callbacks of codes that were not there before.
+
+    Within a run a code is told once, however often it comes and goes. When a later run of the query is judged without
+    it, it has cleared; raised anew, it is told again.
+    """
 
     def __init__(self, histories: Callable[[], list[History]], note: Callable[[str], None]) -> None:
         """``histories()`` gives the live histories; ``note`` keeps a sentence about what went wrong."""
         self._histories = histories
         self._note = note
         self._lock = threading.Lock()
-        self._raised: dict[int, set[tuple[str, str]]] = {}  # number of the callback -> (id, code)
+        # Number of the callback -> (id of the query, code) -> the run in which it was seen last.
+        self._raised: dict[int, dict[tuple[str, str], str]] = {}
         self._callbacks: dict[int, Callable[[History, Hint], None]] = {}
         self._versions: dict[str, int] = {}
         self._count = 0
@@ -32,7 +41,7 @@ class HintWatcher:
             self._count += 1
             number = self._count
             self._callbacks[number] = callback
-            self._raised[number] = set()
+            self._raised[number] = {}
             self._versions.clear()
 
         def remove() -> None:
@@ -55,24 +64,33 @@ class HintWatcher:
             if self._versions.get(history.id) == version and not live:
                 continue
             self._versions[history.id] = version
+            snapshot = history.snapshot()
             try:
-                hints = diagnose(history.snapshot(), now=time.time() * 1000, others=histories).hints
+                found = diagnose(snapshot, now=time.time() * 1000, others=histories)
             except Exception as error:
                 self._note(f"{history.name or history.id} could not be diagnosed: {type(error).__name__}: {error}")
                 continue
-            for hint in hints:
-                self._tell(history, hint)
+            run = snapshot.runs[-1].runId if snapshot.runs else ""
+            if found.verdict in _JUDGED:
+                self._forget(history.id, run, {hint.code for hint in found.hints})
+            for hint in found.hints:
+                self._tell(history, run, hint)
 
-    def _tell(self, history: History, hint: Hint) -> None:
+    def _forget(self, id: str, run: str, there: set[str]) -> None:
+        """Forget what was told of an earlier run and is not there in this one."""
         with self._lock:
-            new = [
-                (number, callback)
-                for number, callback in self._callbacks.items()
-                if (history.id, hint.code) not in self._raised[number]
-            ]
-            for number, _ in new:
-                self._raised[number].add((history.id, hint.code))
-        for _, callback in new:
+            for raised in self._raised.values():
+                for key in [key for key, seen in raised.items() if key[0] == id and seen != run]:
+                    if key[1] not in there:
+                        del raised[key]
+
+    def _tell(self, history: History, run: str, hint: Hint) -> None:
+        key = history.id, hint.code
+        with self._lock:
+            new = [callback for number, callback in self._callbacks.items() if key not in self._raised[number]]
+            for raised in self._raised.values():
+                raised[key] = run
+        for callback in new:
             self._call(callback, history, hint)
 
     def _call(self, callback: Callable[[History, Hint], None], history: History, hint: Hint) -> None:

@@ -22,7 +22,7 @@ def test_the_file_sink_merges_its_log_every_tenth_batch():
     diagnosis = judge(peaking())
     found = hint(diagnosis, "duration-trend")
     assert found.severity == "info"
-    assert found.title == "Every 10th batch takes 2.6 s, the others 403 ms"
+    assert found.title == "Every 10th batch takes 2.6 s, the others 404 ms"
     assert found.cause.startswith("The file sink merges its log every 10th batch in addBatch")
     assert found.code_fix == '.option("retention", "7 days")  # of the file sink'
     assert found.evidence[0].batches == (9, 19, 29, 39, 49, 59)
