@@ -180,6 +180,30 @@ def test_the_chart_that_explains_the_first_hint_comes_first(show: Callable[..., 
     assert halves % 2 == 0
 
 
+@pytest.mark.parametrize("width", [600, 1600])
+def test_the_checkpoint_opens_by_keys(show: Callable[..., Any], width: int) -> None:
+    """Folded, it says what a restart does; open, all of it is there, nothing is cut off, and the code is copied."""
+    page = show("hints", width=width, permissions=["clipboard-read", "clipboard-write"])
+    card = page.locator(".sw-checkpoint")
+    assert card.inner_text().strip() == "Checkpoint · batch 142 is under way: a restart runs it again"
+    card.locator("summary").focus()
+    page.keyboard.press("Enter")
+    card.get_by_role("columnheader", name="Checkpoint (holds)").wait_for()
+    text = card.inner_text()
+    for word in ("runs batch 142 again", "46 MiB", "batch 141", "spark.sql.shuffle.partitions", "RocksDBStateStore"):
+        assert word in text
+    assert page.evaluate(OVERLAPS) == []
+    assert card.evaluate("card => card.scrollWidth <= card.clientWidth")
+    card.get_by_role("button", name="Copy").click()
+    card.get_by_text("Copied").wait_for()
+
+
+def test_a_checkpoint_that_cannot_be_read_says_why(show: Callable[..., Any]) -> None:
+    """One line, folded: the reason, not an empty section."""
+    card = show("calm").locator(".sw-checkpoint")
+    assert card.inner_text().strip() == "Checkpoint · Spark Connect does not tell where the checkpoint is."
+
+
 def test_all_numbers_of_a_batch(show: Callable[..., Any]) -> None:
     """A table holds every number of the batch under the cursor, under Spark's names and nothing of ours."""
     page = show("one")
