@@ -1,7 +1,7 @@
 """Settings a person may change: traitlets of one Configurable, the same everywhere.
 
 ``%config StreamWatch.theme = "dark"`` in a notebook, ``c.StreamWatch.batches_kept = 2000`` in
-``ipython_config.py``.
+``ipython_config.py``, ``jupyter streamwatch report run.jsonl --StreamWatch.theme=dark`` on the command line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ class StreamWatch(SingletonConfigurable):
         help="Batches of a query that are kept in full; older ones are thinned to min, max and mean (at least 100).",
     ).tag(config=True)
     theme = Enum(
-        ("auto", "light", "dark"), "auto", help="Colours of the dashboard; auto follows the notebook's theme."
+        ("auto", "light", "dark"),
+        "auto",
+        help="Colours of dashboard and reports; auto follows the notebook, in a report its reader.",
     ).tag(config=True)
     probe_seconds = Float(
         3.0, help="Seconds between two looks at the running batch while nothing is shown (1 to 60)."
