@@ -31,7 +31,7 @@ _CONVERTED = re.compile(
     r"precisetimestampconversion\((?P<column>[^()]*(?:\([^()]*\))*[^()]*), TimestampType, LongType\)"
 )
 _GAP = re.compile(r"cast\((?P<gap>[^()]+) as interval\)")
-_RANDOM = re.compile(r"\b(rand|randn|uuid|shuffle)\([^()]*\)")
+_RANDOM = re.compile(r"\b(rand|randn|uuid)\((?:[^()]|\([^()]*\))*\)")
 _LAMBDA = re.compile(r"\b(lambda \w+?)_\d+\b")
 _FUNCTION = re.compile(r"^(?P<function>.+?)\(.*?\)#\d+", re.DOTALL)
 _LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
@@ -115,7 +115,7 @@ class _Reader:
     def read(self) -> Analyzed:
         output = self._visit(self._root, None)
         found = self._found
-        found.output = tuple(Column(self._names[id], origin=self._origins.get(id)) for id in output)
+        found.output = tuple(Column(steady(self._names[id]), origin=self._origins.get(id)) for id in output)
         found.filters = sorted(dict.fromkeys(found.filters))
         found.watermarks = list(dict.fromkeys(found.watermarks))
         found.leaves = list(dict.fromkeys(found.leaves))
@@ -144,7 +144,7 @@ class _Reader:
     # Where columns come from
 
     def _write(self, text: str) -> str:
-        text = _LAMBDA.sub(r"\1", _RANDOM.sub(r"\1()", text))
+        text = _LAMBDA.sub(r"\1", steady(text))
         return short(_window(written(text, self._names, self._origins)))
 
     def _define(self, found: Item, origin: str) -> str | None:
@@ -307,6 +307,11 @@ class _Reader:
             if columns and all(one.id is not None and one.id not in self._names for one in columns):
                 return self._made(node, group)
         return below
+
+
+def steady(text: str) -> str:
+    """Leave out the seeds of random functions: without one of the user's, each run has its own."""
+    return _RANDOM.sub(r"\1()", text)
 
 
 def conjuncts(text: str) -> list[str]:

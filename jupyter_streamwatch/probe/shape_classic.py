@@ -22,9 +22,10 @@ from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.shape import Column, Shape, SourceShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from jupyter_streamwatch.probe.shape_analyzed import Analyzed
+    from jupyter_streamwatch.shape import OperatorShape
 
 _LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
 _RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
@@ -37,12 +38,11 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     frame = x._df if what == "DataStreamWriter" else x  # noqa: SLF001 - a writer does not tell its DataFrame
     spark = frame.sparkSession
     gateway = jvm.gateway(spark)
-    execution = frame._jdf.queryExecution()  # noqa: SLF001
-    analyzed = execution.analyzed()
+    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     told = _of_plan(gateway, analyzed) | shape_sinks.session(spark, settings)
     if what == "DataStreamWriter":
         told |= _of_writer(gateway, x._jwrite, spark)  # noqa: SLF001
-    return Shape(mode="classic", **told | {"state": _state(gateway, execution, analyzed)})
+    return Shape(mode="classic", **told | {"state": _state(gateway, frame, told.get("operators") or ())})
 
 
 def of_run(gateway: Any, run: Any, version: str | None, mode: str | None, sink: str | None) -> Shape:
@@ -76,7 +76,7 @@ def _of_query(x: Any, settings: Iterable[str]) -> Shape:
     found = {name: _quiet(lambda name=name: str(conf.get(name))) for name in settings}
     text = str(handle.explainInternal(True))
     physical = shape_text.section(text, "Physical Plan")
-    state = shape_state.read(physical, _types(analyzed)) if physical else None
+    state = shape_state.read(physical, _types(analyzed), made.operators or ()) if physical else None
     told = {**made.__dict__, "state": state}
     told["conf"] = tuple((name, value) for name, value in found.items() if value is not None)
     return Shape(**told)
@@ -103,7 +103,12 @@ def _output(analyzed: Any, found: Analyzed | None) -> tuple[Column, ...]:
         [one.origin for one in found.output] if found and len(found.output) == len(columns) else [None] * len(columns)
     )
     return tuple(
-        Column(str(one["name"]), shape_types.type_text(one["type"]), bool(one["nullable"]), origin and redact(origin))
+        Column(
+            shape_analyzed.steady(str(one["name"])),
+            shape_types.type_text(one["type"]),
+            bool(one["nullable"]),
+            origin and redact(origin),
+        )
         for one, origin in zip(columns, origins, strict=True)
     )
 
@@ -149,10 +154,17 @@ def _types(analyzed: Any) -> dict[str, tuple[str, bool | None]]:
     return found
 
 
-def _state(gateway: Any, execution: Any, analyzed: Any) -> Any:
+def _state(gateway: Any, frame: Any, operators: Sequence[OperatorShape]) -> Any:
+    """Return what the operators will keep, by the physical plan that Spark would run.
+
+    Spark explains a stream as one only where the plan as written is known to read one, which SQL text is not: the
+    alias stands on the analyzed plan.
+    """
+    execution = frame._jdf.alias("streamwatch").queryExecution()  # noqa: SLF001
     text = str(gateway.jvm.PythonSQLUtils.explainString(execution, "extended"))
     physical = shape_text.section(text, "Physical Plan")
-    return shape_state.read(physical, _types(analyzed)) if physical else None
+    types = _types(execution.analyzed())
+    return shape_state.read(physical, types, operators) if physical else shape_state.planned(operators, types)
 
 
 def _of_writer(gateway: Any, writer: Any, spark: Any) -> dict[str, Any]:

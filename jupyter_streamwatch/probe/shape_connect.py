@@ -47,7 +47,7 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
         text = connect.explained(x)
         made = of_run(text, progress, None)
         physical = shape_text.section(text, "Physical Plan")
-        state = shape_state.read(physical, {}) if physical and made.operators is not None else None
+        state = shape_state.read(physical, {}, made.operators) if physical and made.operators is not None else None
         return Shape(**{**made.__dict__, "state": state, **shape_sinks.session(spark, settings)})
     writer = what == "DataStreamWriter"
     spark = x._session if writer else x.sparkSession  # noqa: SLF001
@@ -63,7 +63,7 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     told = {
         **_of_analyzed(found, tuple(output)),
         "sources": _sources(found, reads),
-        "state": shape_state.read(physical, types) if physical else None,
+        "state": shape_state.read(physical or "", types, found.operators if found else ()),
         **shape_sinks.session(spark, settings),
     }
     return Shape(mode="connect", **told | (_of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
@@ -100,7 +100,8 @@ def _of_analyzed(found: Analyzed | None, output: tuple[Column, ...] | None) -> d
         return {"output": output}
     if output is not None and len(output) == len(found.output):
         pairs = zip(output, found.output, strict=True)
-        output = tuple(Column(one.name, one.type, one.nullable, known.origin) for one, known in pairs)
+        steady = shape_analyzed.steady
+        output = tuple(Column(steady(one.name), one.type, one.nullable, known.origin) for one, known in pairs)
     return {
         "filters": tuple(redact(text) for text in found.filters),
         "output": found.output if output is None else output,

@@ -14,7 +14,9 @@ from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item
 from jupyter_streamwatch.shape import NOT_BIGINT, Column, StateShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jupyter_streamwatch.shape import OperatorShape
 
 _OPERATOR = re.compile(r"\bopId = (?P<id>\d+)\b")
 _AGGREGATE = re.compile(r"^(?:Object)?HashAggregate$|^SortAggregate$")
@@ -58,28 +60,45 @@ _NEVER_NULL = {"count": {"count"}, "n": {"n"}, "avg": {"avg"}, "m2": {"m2"}, "m3
 _PLAIN = {"min", "max", "first", "last", "bit_and", "bit_or", "bit_xor"}
 
 
-def read(text: str, types: Mapping[str, tuple[str, bool | None]]) -> tuple[StateShape, ...] | None:
+def read(
+    text: str, types: Mapping[str, tuple[str, bool | None]], operators: Sequence[OperatorShape]
+) -> tuple[StateShape, ...]:
     """Read the text of a physical plan.
 
     Args:
         text: the plan.
         types: what is known of columns: name, or id with ``#`` before it, -> (type, whether it may be null).
+        operators: stateful operators of the analyzed plan, for a plan that Spark could not make.
 
     Returns:
-        The operators by number; None when the text holds no plan.
+        The operators by number.
 
     Raises:
         ValueError: when it is too long to be read.
     """
     root = tree(text)
-    if root is None:
-        return None
     found: dict[int, StateShape] = {}
-    for node in _nodes(root):
+    for node in _nodes(root) if root is not None else ():
         number = _OPERATOR.search(node.text)
         if node.name in _STORES and number:
             found.setdefault(int(number["id"]), _operator(node, int(number["id"]), types))
-    return tuple(found[id] for id in sorted(found))
+    return tuple(found[id] for id in sorted(found)) or planned(operators, types)
+
+
+def planned(operators: Sequence[OperatorShape], types: Mapping[str, tuple[str, bool | None]]) -> tuple[StateShape, ...]:
+    """Return what the analyzed plan alone tells of the state: the keys. Operators are numbered from the sink on."""
+    made = []
+    for id, one in enumerate(reversed(operators)):
+        keys = [key.name or "_groupingexpression" for key in one.keys]
+        known = [types.get(name) or (None, None) for name in keys]
+        key = tuple(Column(name, *told) for name, told in zip(keys, known, strict=True))
+        if one.name == "sessionWindowStateStoreSaveExec":
+            key = (
+                *(column for column in key if column.name != "session_window"),
+                Column("sessionStartTime", "timestamp"),
+            )
+        made.append(StateShape(id, one.name, key if one.name in _KEYED - {"symmetricHashJoin"} else None))
+    return tuple(made)
 
 
 def _nodes(node: Node) -> Iterator[Node]:

@@ -1,0 +1,153 @@
+"""Whether a query fits an existing checkpoint: every difference, with what Spark does about it.
+
+What the checkpoint holds (offsets, state schemas by name, settings) is compared with it alone. What it does not hold
+(sink, output mode, filters, rate limits, join type, arguments of aggregates) is compared with the last watched run of
+its query, and is listed as unseen when none is known.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.checkpoints import (
+    compatibility_plan,
+    compatibility_sources,
+    compatibility_state,
+    known,
+)
+from jupyter_streamwatch.checkpoints.changes import Changes
+from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
+from jupyter_streamwatch.history import History
+from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.shape import Shape
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+
+_POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+
+
+def compare(checkpoint: Checkpoint, x: Any, against: Any = None) -> Changes:
+    """Compare a query with a checkpoint.
+
+    Args:
+        checkpoint: the checkpoint.
+        x: a streaming DataFrame, its writer before the start, or a query; classic or Connect.
+        against: where a run of the checkpoint's query was watched: a Recording, the path of one, a History or a Watch;
+            by default the watch of this kernel.
+
+    Returns:
+        The changes, empty when nothing changed, with what could not be compared in ``unseen``.
+
+    Raises:
+        TypeError: when ``x`` or ``against`` is nothing that can be compared.
+        ValueError: when ``x`` is a DataFrame that reads no stream.
+        FileNotFoundError: when there is no recording at the path ``against``.
+    """
+    now = _shape(x, tuple(checkpoint.conf))
+    before, reason = _before(checkpoint, against)
+    if not checkpoint.offsets:
+        return Changes((), ["The checkpoint holds no batch yet: there is nothing to compare with."])
+    return judge(checkpoint, now, before, reason)
+
+
+def judge(checkpoint: Checkpoint, now: Shape, before: Shape | None, reason: str = "") -> Changes:
+    """Compare what a query is with a checkpoint, and with what the last watched run on it was.
+
+    Args:
+        checkpoint: the checkpoint.
+        now: the query.
+        before: the watched run; None when none is known.
+        reason: why none is known.
+    """
+    case = Case(checkpoint, now, before)
+    if now.operators is None and now.state is None and now.sources is None:
+        return Changes((), ["Spark did not answer when it was asked for the plan of the query: nothing was compared."])
+    compatibility_sources.compare(case)
+    compatibility_state.compare(case)
+    compatibility_plan.compare(case)
+    _conf(case)
+    return Changes(case.changes, [*_limits_of_sight(case, reason), *case.unseen])
+
+
+def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
+    if isinstance(x, Shape):
+        return x
+    if isinstance(x, History):
+        if x.facts.shape is None:
+            raise ValueError("Of this watched query it is not known what it is; give its DataFrame or writer.")
+        return x.facts.shape
+    from jupyter_streamwatch import probe
+
+    return probe.shape(x, settings)
+
+
+def _before(checkpoint: Checkpoint, against: Any) -> tuple[Shape | None, str]:
+    """Return the shape of the last watched run of the checkpoint's query, or why there is none."""
+    id = checkpoint.id
+    if id is None:
+        return None, "the checkpoint does not tell the id of its query"
+    history, where = _history(id, against)
+    if history is None:
+        return None, f"{where} knows no run of this checkpoint's query ({id})"
+    if history.facts.shape is None:
+        return None, f"{where} does not know what the query of this checkpoint was ({id})"
+    return history.facts.shape, ""
+
+
+def _history(id: str, against: Any) -> tuple[History | None, str]:
+    if against is None:
+        return known.history(id), "the watch of this kernel"
+    if isinstance(against, History):
+        return (against if against.id == id else None), "the history that was given"
+    if isinstance(against, (str, os.PathLike)):
+        from jupyter_streamwatch.formats import load
+
+        against = load(against)
+    queries = getattr(against, "queries", None)
+    if queries is None:
+        raise TypeError(
+            "against takes a Recording, the path of one, a History or a Watch, "
+            f"not {type(against).__module__}.{type(against).__qualname__}."
+        )
+    where = "the recording" if isinstance(against, Recording) else "the watch"
+    return (queries[id] if id in list(queries) else None), where
+
+
+def _conf(case: Case) -> None:
+    """Note settings that the checkpoint keeps and the session has other values for: the checkpoint's win."""
+    session = dict(case.now.conf)
+    for name, kept in sorted(case.checkpoint.conf.items()):
+        own = session.get(name)
+        if own is None or own == kept or (name == _POLICY and own.lower() == kept.lower()):
+            continue
+        reason = (
+            f"{name} was fixed by the first run: the checkpoint's value wins, {kept}, whatever the session says. "
+            "Another value needs a new checkpoint."
+        )
+        case.add("conf", "allowed", f"{name} = {kept}", f"{name} = {own}", reason)
+
+
+def _limits_of_sight(case: Case, reason: str) -> list[str]:
+    """Return what was out of sight as a whole."""
+    now, before = case.now, case.before
+    found = []
+    if before is None:
+        found.append(
+            "Sink, output mode, filters, output columns, rate limits, join types and arguments of aggregates: the "
+            f"checkpoint does not hold them, and {reason or 'no run of its query was watched'}."
+        )
+    elif not case.texts:
+        found.append(
+            "Filters, output columns and conditions: Spark writes them another way in another version or over Connect, "
+            "and the watched run was one."
+        )
+    if before is not None and now.sink is None:
+        found.append("The sink and its place: a DataFrame has none yet; compare its writer.")
+    if before is not None and now.outputMode is None:
+        found.append("The output mode: a DataFrame has none yet; compare its writer.")
+    if before is not None and (before.sink is None or before.outputMode is None):
+        missing = [name for name, value in (("sink", before.sink), ("output mode", before.outputMode)) if value is None]
+        found.append(f"The {' and the '.join(missing)} of the watched run: Spark did not tell.")
+    return found

@@ -1,0 +1,131 @@
+"""Sources: their number, kinds, places and rate limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
+from jupyter_streamwatch.probe import names
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.changes import Verdict
+    from jupyter_streamwatch.checkpoints.model import SourceOffset
+    from jupyter_streamwatch.shape import SourceShape
+
+_PATTERN = re.compile(r"[*?\[{]")
+_COUNTED = frozenset({"number", "rate", "socket", "memory"})
+# Kinds of sources that read an offset of another kind without an error: a file source takes a bare number for an old
+# form of its own offset (``FileStreamSourceOffset.apply``), and a number is a number to rate, socket and memory.
+_TAKES: dict[str, frozenset[str]] = {"file": _COUNTED, "rate": _COUNTED, "socket": _COUNTED, "memory": _COUNTED}
+_KNOWN = frozenset({"file", "kafka", "rate", "rate-micro-batch", "delta", "socket", "kinesis", "memory"})
+
+
+def compare(case: Case) -> None:
+    """Compare the sources with the offsets in the checkpoint, and with those of the last watched run."""
+    last = case.checkpoint.lastOffset
+    stored = () if last is None else case.checkpoint.offsets[last].sources
+    now = case.now.sources
+    if now is None:
+        case.unseen.append("The sources: Spark's plan of the query does not name them.")
+        return
+    before = case.before.sources if case.before else None
+    if not stored:
+        case.unseen.append("The sources: the last entry of the offsets cannot be read.")
+    elif len(stored) != len(now):
+        was = listed([one.what for one in before]) if before else listed([_called(one) for one in stored])
+        reason = f"The checkpoint has offsets of {len(stored)}: Spark refuses another number of sources."
+        case.add("sources", "not-allowed", was, listed([one.what for one in now]), reason)
+        return
+    earlier = before if before is not None and len(before) == len(now) else None
+    for at, one in enumerate(now):
+        _source(case, at, stored[at] if at < len(stored) else None, earlier[at] if earlier else None, one)
+    if earlier is None and any(one.kind not in ("file", "kafka") for one in now):
+        case.unseen.append("Which sources these were: offsets name no source but files and Kafka topics.")
+
+
+def _source(case: Case, at: int, stored: SourceOffset | None, before: SourceShape | None, now: SourceShape) -> None:
+    kind = stored.kind if stored is not None else None
+    if stored is not None and kind in _KNOWN | {"number"} and now.kind in _KNOWN and not _alike(str(kind), now.kind):
+        verdict: Verdict = "silently-wrong" if kind in _TAKES.get(now.kind or "", ()) else "not-allowed"
+        reason = (
+            f"Spark takes the offset of the old source for one of the new. {GUIDE_FORBIDS}"
+            if verdict == "silently-wrong"
+            else "The new source cannot read the offset of the old one."
+        )
+        case.add("sources", verdict, before.what if before else _called(stored), now.what, reason)
+        return
+    if before is not None and before.kind and now.kind and before.kind != now.kind:
+        reason = "Whether the new source can read the old one's offset is its own affair."
+        case.add("sources", "unknown", before.what, now.what, reason)
+    elif not _place(case, at, stored, before, now) and before is not None:
+        _limits(case, before, now)
+
+
+def _alike(stored: str, now: str | None) -> bool:
+    return stored == now or (stored == "number" and now in _COUNTED)
+
+
+def _place(case: Case, at: int, stored: SourceOffset | None, before: SourceShape | None, now: SourceShape) -> bool:
+    """Compare where a source reads; True when it changed."""
+    if now.kind in ("rate", "rate-micro-batch"):
+        return False  # their names hold the rate, which is a limit
+    was: str | None = None
+    if before is not None and before.kind == now.kind:
+        was = before.what if _normal(before.what) != _normal(now.what) else None
+    elif now.kind == "file":
+        was = _elsewhere(case, at, now)
+    elif now.kind == "kafka" and stored is not None and isinstance(stored.value, dict):
+        was = _topics(stored.value, now)
+    if was is None:
+        return False
+    reason = {
+        "file": "Files of the new place are new to the checkpoint, those of the old one are not read any more.",
+        "kafka": "New topics start at their beginning, and what is left of the old ones is not read any more.",
+    }.get(now.kind or "", "The offset in the checkpoint was the old one's.")
+    case.add("sources", "silently-wrong", was, now.what, f"{reason} {GUIDE_FORBIDS}")
+    return True
+
+
+def _elsewhere(case: Case, at: int, now: SourceShape) -> str | None:
+    """Return the folder of the files that were taken, when none of them is in the query's."""
+    log = case.checkpoint.sources.get(at)
+    folder = now.what.removeprefix("files ").strip()
+    if log is None or not folder.startswith("/") or _PATTERN.search(folder) or "redacted" in folder:
+        return None
+    taken = [names.local_path(file.path) for entry in list(log)[-3:] for file in log[entry]]
+    if not taken or not all(path.startswith("/") for path in taken):
+        return None
+    roots = {folder.rstrip("/") + "/", os.path.realpath(folder).rstrip("/") + "/"}
+    if any(path.startswith(tuple(roots)) for path in taken):
+        return None
+    return f"files {os.path.dirname(taken[-1])}"  # noqa: PTH120 - a path of Spark's, not of this machine
+
+
+def _topics(value: dict[str, Any], now: SourceShape) -> str | None:
+    asked = now.what.removeprefix("Kafka ").strip()
+    if not asked or asked.startswith("pattern ") or " more" in asked:
+        return None
+    topics = {str(topic) for topic in value}
+    return f"Kafka {listed(sorted(topics))}" if topics != {one.strip() for one in asked.split(",")} else None
+
+
+def _limits(case: Case, before: SourceShape, now: SourceShape) -> None:
+    if before.limits is None or now.limits is None:
+        case.unseen.append("Rate limits of the sources: not known of both runs.")
+    elif before.limits != now.limits:
+        was, shown = (listed([f"{name} {value}" for name, value in one.limits or ()]) for one in (before, now))
+        case.add("rate-limit", "allowed", was, shown, "A rate limit may change on the same checkpoint.")
+
+
+def _normal(what: str) -> str:
+    label, _, place = what.partition(" ")
+    return f"{label} {os.path.abspath(place)}" if label == "files" and "://" not in place else what  # noqa: PTH100 - a text
+
+
+def _called(one: SourceOffset) -> str:
+    if one.kind == "kafka" and isinstance(one.value, dict):
+        return f"Kafka {listed(sorted(map(str, one.value)))}"
+    return one.kind if one.kind != "number" else f"offset {json.dumps(one.value)}"
