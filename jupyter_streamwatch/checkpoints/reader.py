@@ -21,6 +21,7 @@ from jupyter_streamwatch.checkpoints.source_log import SHOWN, SourceLog
 from jupyter_streamwatch.redaction import redact, redact_all
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.changes import Changes
     from jupyter_streamwatch.checkpoints.files import Storage
 
 T = TypeVar("T")
@@ -188,6 +189,25 @@ class Checkpoint:
         from jupyter_streamwatch.checkpoints import restart
 
         return restart.plan(self)
+
+    def compare(self, x: Any, against: Any = None) -> Changes:
+        """Say what is different in a query that is to run on this checkpoint, and what Spark does about it.
+
+        Args:
+            x: a streaming DataFrame, its writer before the start, or a query; classic or Connect.
+            against: where the checkpoint's query was watched: a Recording, the path of one, a History or a Watch; by
+                default the watch of this kernel. It knows what the checkpoint does not hold.
+
+        Returns:
+            The changes, worst first; empty when nothing changed. Its ``unseen`` says what could not be compared.
+
+        Raises:
+            TypeError: when ``x`` or ``against`` is nothing that can be compared.
+            ValueError: when ``x`` is a DataFrame that reads no stream.
+        """
+        from jupyter_streamwatch.checkpoints import compatibility
+
+        return compatibility.compare(self, x, against)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as data for JSON, without secrets; of each log the newest hundred entries."""
