@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.checkpoints import card
-from jupyter_streamwatch.checkpoints.files import Local, is_hidden, reason
+from jupyter_streamwatch.checkpoints.files import Local, reason
 from jupyter_streamwatch.checkpoints.known import sink_of
 from jupyter_streamwatch.probe.bounded import ask
 
@@ -180,7 +180,7 @@ def size(found: Checkpoint, seconds: float) -> int | None:
                 for number, entry in enumerate(entries):
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    elif not is_hidden(entry.name):
+                    elif not entry.name.endswith(".crc"):
                         total += entry.stat(follow_symlinks=False).st_size
                     if number % 100 == 99 and time.perf_counter() > until:
                         return None
