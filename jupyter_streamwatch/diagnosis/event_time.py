@@ -200,7 +200,8 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
         ),
         cause=cause + " Rows that were combined before they met the state count as one.",
         fix=fix,
-        code_fix=code_for(window, needed[1] if needed else None),
+        # Ties need some delay: batches end in the middle of a moment.
+        code_fix=code_for(window, needed[1] if needed else 1_000.0 if wait == 0 else None),
         link=WATERMARK,
     )
 

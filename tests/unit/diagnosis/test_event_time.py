@@ -171,9 +171,11 @@ def test_late_rows_propose_the_delay_that_keeps_them():
 
 
 def test_a_delay_of_zero_is_named():
-    """It drops ties."""
-    made = dropping(lambda i: i % 2 == 0, delay=0)
-    assert "delay is 0" in hint(judge(made, facts=Facts(watermarks=(("ts", 0.0),))), "late-rows-dropped").cause
+    """It drops ties, which no row's lateness shows; a second keeps them."""
+    made = dropping(lambda i: i % 2 == 0, delay=0, oldest=2_000)
+    found = hint(judge(made, facts=Facts(watermarks=(("ts", 0.0),))), "late-rows-dropped")
+    assert "delay is 0" in found.cause
+    assert found.code_fix == '.withWatermark("ts", "1 second")'
 
 
 def test_late_rows_clear_after_many_batches_without():
