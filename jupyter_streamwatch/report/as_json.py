@@ -56,7 +56,10 @@ def _query(query: Query) -> dict[str, Any]:
 
 
 def _facts(history: History) -> dict[str, Any]:
-    known: dict[str, Any] = overview.plain(_attributes(history.facts))
+    shape = history.facts.shape
+    known: dict[str, Any] = overview.plain(
+        {**_attributes(history.facts), "shape": None if shape is None else shape.to_dict()}
+    )
     known["trigger"] = None if history.trigger is None else _attributes(history.trigger)
     return known
 
