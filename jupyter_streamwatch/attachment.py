@@ -127,6 +127,8 @@ class Attachment:
             if runId not in self._handles:
                 self._handles[runId] = self.bridge.query(id, runId)
             self._reads[runId] = READS[self.bridge.mode]
+            if self.bridge.mode == "classic":
+                self._cards.start(runId)
             self._learn_facts(id, runId)
         elif kind == TERMINATED:
             self._handles.pop(runId, None)

@@ -1,8 +1,8 @@
 """When the checkpoints of watched queries are read, and how little of them.
 
-Once after a run's first batch, at its end, and every half a minute while somebody looks and batches go on. While it
-runs, only the newest entries of the logs are read; the state's files are left alone, and sizes are added up for a
-bounded time.
+Once after a run's first batch, at its end, and every half a minute while somebody looks and batches go on. Only the
+newest entries of the logs are read. Sizes are added up for a bounded time, and the state's files are looked into when
+the run is over and they are few.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch.checkpoints import card
 from jupyter_streamwatch.checkpoints.files import Local, reason
 from jupyter_streamwatch.checkpoints.known import sink_of
+from jupyter_streamwatch.checkpoints.opening import storage_of
+from jupyter_streamwatch.checkpoints.reader import Checkpoint
 from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.probe.shape_of import PINNED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from jupyter_streamwatch.checkpoints.card import Card
+    from jupyter_streamwatch.checkpoints.files import Storage
     from jupyter_streamwatch.checkpoints.model import KnownSink
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
     from jupyter_streamwatch.history import History
 
 AGAIN = 30.0  # seconds between two readings while somebody looks
 SIZE_AGAIN = 300.0  # seconds between two sums of sizes
-SIZE_SECONDS = 0.03  # that adding up sizes may take while the query runs; beyond it the size is unknown
-SIZE_SECONDS_AT_END = 0.5
+SIZE_SECONDS = 0.03  # of the processor that adding up sizes may take; beyond it the size is unknown
 WAIT = 3.0  # seconds that a storage has to answer
 
 _SILENT = "The storage of the checkpoint did not answer in time."
@@ -52,12 +54,16 @@ class Cards:
         self._history = history
         self._learned = learned
         self._first: dict[str, int] = {}  # runId -> first batch that it had to do
-        self._asked: dict[str, dict[str, str]] = {}  # runId -> settings of the session that a checkpoint may keep
+        self._asked: dict[str, dict[str, str]] = {}  # runId -> settings that its session had when it started
         self._read_at: dict[str, float] = {}  # id -> when its card was made, monotonic
         self._sized_at: dict[str, float] = {}
         self._seen: dict[str, int] = {}  # id -> batches seen by then
         self._ends = 0  # runs whose end is still to be read
         self._read_ends = threading.Condition()
+
+    def start(self, runId: str) -> None:
+        """Ask for the settings of the session that a run starts with: those that a checkpoint may overrule."""
+        self._soon(lambda: self._ask_settings(runId))
 
     def batch(self, id: str, runId: str, batchId: int | None) -> None:
         """Note a batch of a run: after the first one the checkpoint is read."""
@@ -85,7 +91,7 @@ class Cards:
 
     def _end(self, id: str, runId: str) -> None:
         try:
-            self._read(id, runId, whole=True)
+            self._read(id, runId, over=True)
         finally:
             with self._read_ends:
                 self._ends -= 1
@@ -93,13 +99,13 @@ class Cards:
             self._first.pop(runId, None)
             self._asked.pop(runId, None)
 
-    def _read(self, id: str, runId: str, *, whole: bool = False) -> None:
+    def _read(self, id: str, runId: str, *, over: bool = False) -> None:
         history = self._history(id)
         if history is None or not history.runs or history.runs[-1].runId != runId:
             return
         now = time.monotonic()
         self._read_at[id], self._seen[id] = now, history.seen
-        sized = whole or now - self._sized_at.get(id, -SIZE_AGAIN) >= SIZE_AGAIN
+        sized = over or now - self._sized_at.get(id, -SIZE_AGAIN) >= SIZE_AGAIN
         if sized:
             self._sized_at[id] = now
         facts, at = history.facts, time.time() * 1000
@@ -108,16 +114,19 @@ class Cards:
         else:
             silent = card.unread(facts, at, _SILENT)
             # Asked for this object's sake, not the session's: a folder of this machine outlives the session.
-            made = ask(self, lambda: self._made(history, runId, whole=whole, sized=sized), silent, seconds=WAIT)
+            made = ask(self, lambda: self._made(history, runId, over=over, sized=sized), silent, seconds=WAIT)
         known = card.again(replace(made, runId=runId), history.checkpoint)
         history.set_checkpoint(known)
         self._learned({"event": "checkpoint", "id": id, "runId": runId, "checkpoint": known})
 
-    def _made(self, history: History, runId: str, *, whole: bool, sized: bool) -> Card:
+    def _made(self, history: History, runId: str, *, over: bool, sized: bool) -> Card:
         """Read; on the thread that may hang."""
         facts, at = history.facts, time.time() * 1000
         try:
-            found = open_logs(facts.checkpoint or "", self._spark, sink=sink_of(facts, history.name), whole=whole)
+            storage = storage_of(facts.checkpoint or "", self._spark)
+            bytes = size(storage) if sized else None
+            # The state is looked into when the run is over, and when that is quickly done.
+            found = open_logs(storage, self._spark, sink_of(facts, history.name), state=over and bytes is not None)
             first = self._first.get(runId)
             return card.of(
                 facts,
@@ -125,34 +134,28 @@ class Cards:
                 last=None if found.lastOffset is None else found.offsets[found.lastOffset],
                 lastCommit=found.lastCommit,
                 plan=found.restart(),
-                bytes=size(found, SIZE_SECONDS_AT_END if whole else SIZE_SECONDS) if sized else None,
+                bytes=bytes,
                 first=None if first is None else found.offsets.get(first),
-                session=self._settings(runId, found.conf),
+                session=self._asked.get(runId),
                 problems=found.problems,
             )
         except Exception as error:
             return card.unread(facts, at, f"It cannot be read: {reason(error)}.")
 
-    def _settings(self, runId: str, kept: Mapping[str, str]) -> dict[str, str]:
-        """The session's values of the settings that a checkpoint keeps; asked once a run."""
-        if runId not in self._asked:
-            self._asked[runId] = dict(_values(self._spark, kept))
-        return self._asked[runId]
+    def _ask_settings(self, runId: str) -> None:
+        nothing: dict[str, str] = {}
+        self._asked[runId] = ask(self._spark, lambda: dict(_values(self._spark)), nothing, seconds=WAIT)
 
 
-def open_logs(path: str, spark: Any, *, sink: KnownSink | None = None, whole: bool) -> Checkpoint:
-    """Open a checkpoint, without its state unless the ``whole`` is asked for.
+def open_logs(storage: Storage, spark: Any, sink: KnownSink | None, *, state: bool) -> Checkpoint:
+    """Open a checkpoint, with or without its state.
 
     Raises:
-        OSError, ValueError, ImportError: when it cannot be opened.
+        OSError: when there is no such folder, or it cannot be listed.
     """
-    from jupyter_streamwatch.checkpoints.opening import storage_of
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
-
-    storage = storage_of(path, spark)
     for _ in storage.list(""):  # a folder that is gone says so here
         break
-    if not whole:
+    if not state:
         hide_state(storage)
     return Checkpoint(storage, spark=spark, sink=sink)
 
@@ -167,13 +170,17 @@ def hide_state(storage: Any) -> None:
     storage.list = without_state
 
 
-def size(found: Checkpoint, seconds: float) -> int | None:
-    """Add up the files of a checkpoint on this machine; None when that takes longer, or it is elsewhere."""
-    if not isinstance(found.storage, Local):
+def size(storage: Any, seconds: float = SIZE_SECONDS) -> int | None:
+    """Add up the files of a checkpoint on this machine, checksums left out.
+
+    Returns:
+        Bytes; None when that takes more than so many ``seconds`` of the processor, or when the files are elsewhere.
+    """
+    if not isinstance(storage, Local):
         return None
-    until = time.perf_counter() + seconds
+    until = time.thread_time() + seconds
     total = 0
-    folders = [str(found.storage.path)]
+    folders = [str(storage.path)]
     while folders:
         try:
             with os.scandir(folders.pop()) as entries:
@@ -182,17 +189,17 @@ def size(found: Checkpoint, seconds: float) -> int | None:
                         folders.append(entry.path)
                     elif not entry.name.endswith(".crc"):
                         total += entry.stat(follow_symlinks=False).st_size
-                    if number % 100 == 99 and time.perf_counter() > until:
+                    if number % 100 == 99 and time.thread_time() > until:
                         return None
         except OSError:
             continue  # gone since it was listed
-        if time.perf_counter() > until:
+        if time.thread_time() > until:
             return None
     return total
 
 
-def _values(spark: Any, kept: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name in kept:
+def _values(spark: Any) -> Iterator[tuple[str, str]]:
+    for name in PINNED:
         value = _value(spark, name)
         if value is not None:
             yield name, value

@@ -24,6 +24,8 @@ _SAFE = {
 
 _CLASS = re.compile(r"^(?:[a-z]\w*\.){2,}(?=[A-Z]\w*$)")
 
+_UNCOUNTED = "More files than are counted in passing: sw.checkpoint(path).bytes counts them."
+
 Row = tuple[str, str, "str | None"]
 
 
@@ -48,7 +50,7 @@ def sheet(history: History) -> Sheet | None:
         return None
     rows: list[Row] = [_where(card)]
     if card.why is None:
-        rows.append(("Size", size(card.bytes), None if card.bytes is None else f"{exact(card.bytes)} bytes"))
+        rows.append(("Size", size(card.bytes), _UNCOUNTED if card.bytes is None else f"{exact(card.bytes)} bytes"))
         rows.append(_planned(card))
         rows.append(("Last commit", _batch(card.lastCommit), None))
         rows.extend(_repeated(history, card))

@@ -85,9 +85,9 @@ def test_the_card_of_a_watched_query(spark, tmp_path, watch):
     try:
         add_file(tmp_path / "in", "b.json", [{"city": "Paris", "country": "France"}])
         run(counts(spark, tmp_path, "city"), tmp_path)
+        (history,) = watch.queries.values()
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
-    (history,) = watch.queries.values()
     (pinned,) = history.checkpoint.pinned
     assert (pinned.name, pinned.checkpoint, pinned.session) == ("spark.sql.shuffle.partitions", "2", "5")
 

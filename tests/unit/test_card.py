@@ -11,10 +11,17 @@ from jupyter_streamwatch import cards, cardsheet, overview, testing
 from jupyter_streamwatch.cards import Cards
 from jupyter_streamwatch.checkpoints import card
 from jupyter_streamwatch.checkpoints.card import Card, Pinned
+from jupyter_streamwatch.checkpoints.files import Local
 from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.recording import Recording
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+class Session:
+    """A session with one setting; others are of another version of Spark."""
+
+    conf = SimpleNamespace(get={PARTITIONS: "8"}.__getitem__)
 
 
 def planned(folder, batch: int, at: int = 1_772_370_000_000, partitions: int = 200) -> None:
@@ -50,9 +57,9 @@ def watched(folder):
     """A history on that checkpoint, and the cards that read it at once."""
     history = testing.history(name="orders")
     history.set_facts(Facts(mode="classic", checkpoint=str(folder), temporaryCheckpoint=False, sinkKind="foreachBatch"))
-    spark = SimpleNamespace(conf=SimpleNamespace(get={PARTITIONS: "8"}.__getitem__))
     lines: list[dict] = []
-    made = Cards(spark, soon=lambda job: job(), history=lambda _id: history, learned=lines.append)
+    made = Cards(Session(), soon=lambda job: job(), history=lambda _id: history, learned=lines.append)
+    made.start(history.runs[-1].runId)
     return SimpleNamespace(history=history, cards=made, lines=lines, run=history.runs[-1].runId, folder=folder)
 
 
@@ -113,11 +120,21 @@ def test_while_it_runs_the_state_is_left_alone(watched, monkeypatch):
     assert [operator.id for operator in ended.operators] == [0]
 
 
+def test_a_large_state_is_left_alone_at_the_end_too(watched, monkeypatch):
+    """Where adding up sizes takes too long, the state is not looked into, and the size says why it is unknown."""
+    monkeypatch.setattr(cards, "size", lambda _storage: None)
+    watched.cards.end(watched.history.id, watched.run)
+    assert watched.history.checkpoint.lastOffset == 3
+    size = next(row for row in cardsheet.sheet(watched.history).rows if row[0] == "Size")
+    assert size[1] == "n/a"
+    assert "more files" in size[2].lower()
+
+
 def test_adding_up_sizes_ends_in_time(watched):
     """Where there are more files than can be counted in passing, the size is unknown."""
-    found = cards.open_logs(str(watched.folder), None, whole=True)
-    assert cards.size(found, 60) > 10_000
-    assert cards.size(found, 0) is None
+    storage = Local(watched.folder)
+    assert cards.size(storage, 60) > 10_000
+    assert cards.size(storage, 0) is None
 
 
 def test_a_size_once_known_stays_until_the_next_sum(watched):
