@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.history import Facts
 from jupyter_streamwatch.probe import names
-from jupyter_streamwatch.probe.shape_analyzed import delay_ms
+from jupyter_streamwatch.probe.shape_expressions import delay_ms
 from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:

@@ -6,6 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.probe.shape_expressions import (
+    closing,
+    conjuncts,
+    converts,
+    delay_ms,
+    steady,
+    window,
+    without_ids,
+)
 from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, short, split, tree, written
 from jupyter_streamwatch.shape import Aggregate, Column, OperatorShape
 
@@ -25,14 +34,6 @@ FUNCTIONS = frozenset(_FUNCTIONS_TEXT.split())
 
 _AGGREGATE = re.compile(rf"\b(?P<function>{'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})\(")
 _WATERMARK = re.compile(r"^(?:[0-9a-f-]{36}, )?(?P<column>.+#\d+)L?(?:-T\d+ms)?: \w+, (?P<delay>[\w .-]+?)$")
-_UNITS_MS = {"day": 86_400_000.0, "hour": 3_600_000.0, "minute": 60_000.0, "second": 1_000.0, "millisecond": 1.0}
-_DELAY = re.compile(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?")
-_CONVERTED = re.compile(
-    r"precisetimestampconversion\((?P<column>[^()]*(?:\([^()]*\))*[^()]*), TimestampType, LongType\)"
-)
-_GAP = re.compile(r"cast\((?P<gap>[^()]+) as interval\)")
-_RANDOM = re.compile(r"\b(rand|randn|uuid)\((?:[^()]|\([^()]*\))*\)")
-_LAMBDA = re.compile(r"\b(lambda \w+?)_\d+\b")
 _FUNCTION = re.compile(r"^(?P<function>.+?)\(.*?\)#\d+", re.DOTALL)
 _LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
 _WRITES = ("WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1", "WriteToContinuousDataSource")
@@ -82,16 +83,6 @@ def read(text: str) -> Analyzed | None:
     """
     root = tree(text)
     return None if root is None else _Reader(root).read()
-
-
-def delay_ms(text: str) -> float | None:
-    """Read Spark's way of writing an interval: ``1 hours 30 minutes``."""
-    parts = _DELAY.findall(text)
-    return (
-        sum(float(number) * _UNITS_MS[unit] for number, unit in parts)
-        if parts and not _DELAY.sub("", text).strip()
-        else None
-    )
 
 
 def streaming(node: Node) -> bool:
@@ -144,8 +135,7 @@ class _Reader:
     # Where columns come from
 
     def _write(self, text: str) -> str:
-        text = _LAMBDA.sub(r"\1", steady(text))
-        return short(_window(written(text, self._names, self._origins)))
+        return short(window(written(without_ids(text), self._names, self._origins)))
 
     def _define(self, found: Item, origin: str) -> str | None:
         if found.id is None or found.name is None:
@@ -197,11 +187,11 @@ class _Reader:
         found: list[Aggregate] = []
         at = 0
         while match := _AGGREGATE.search(text, at):
-            end = _closing(text, match.end() - 1)
+            end = closing(text, match.end() - 1)
             argument = self._write(text[match.end() : end])
             tail = re.match(r" FILTER \(WHERE ", text[end + 1 :])
             if tail:
-                last = _closing(text, end + 1 + len(" FILTER "))
+                last = closing(text, end + 1 + len(" FILTER "))
                 argument += f" where {self._write(text[end + 1 + tail.end() : last])}"
                 end = last
             found.append(Aggregate(match["function"], argument, column.name or ""))
@@ -212,7 +202,7 @@ class _Reader:
         self, node: Node, below: list[str], parent: Node | None, operators: Sequence[OperatorShape]
     ) -> list[str]:
         beside = [*node.children, *([parent] if parent else [])]
-        made_by_window = node.text.startswith("isnotnull(") and any(_converts(one.text) for one in beside)
+        made_by_window = node.text.startswith("isnotnull(") and any(converts(one.text) for one in beside)
         if streaming(node) and not made_by_window:
             after = " and ".join(dict.fromkeys(AFTER.get(one.name, "the state function") for one in operators))
             place = f", after {after}" if after else ""
@@ -309,57 +299,5 @@ class _Reader:
         return below
 
 
-def steady(text: str) -> str:
-    """Leave out the seeds of random functions: without one of the user's, each run has its own."""
-    return _RANDOM.sub(r"\1()", text)
-
-
-def conjuncts(text: str) -> list[str]:
-    """Split ``((a AND b) AND c)`` into a, b and c."""
-    text = text.strip()
-    inner = text[1:-1] if text.startswith("(") and _closing(text, 0) == len(text) - 1 else text
-    depth = 0
-    for at, letter in enumerate(inner):
-        depth += (letter in "([{") - (letter in ")]}")
-        if depth == 0 and inner.startswith(" AND ", at):
-            return [*conjuncts(inner[:at]), *conjuncts(inner[at + 5 :])]
-    return [text]
-
-
-def _closing(text: str, at: int) -> int:
-    """Return where the bracket that opens at ``at`` is closed; the end of the text when it is not."""
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] in "([{") - (text[place] in ")]}")
-        if depth == 0:
-            return place
-    return len(text)
-
-
 def _leaves(node: Node) -> int:
     return sum(_leaves(child) for child in node.children) or 1
-
-
-def _converts(text: str) -> bool:
-    return "precisetimestampconversion(" in text
-
-
-def _window(text: str) -> str:
-    """Write a window as in a query; Spark prints the arithmetic that it is made of."""
-    column = _CONVERTED.search(text)
-    if column is None or not text.startswith("named_struct(start"):
-        return text
-    gap = _GAP.search(text)
-    if gap:
-        return f"session_window({_inner(column['column'])}, {gap['gap']})"
-    plain = _CONVERTED.sub("", text)
-    lengths = dict.fromkeys(int(number) for number in re.findall(r"(?<![\w.])\d+(?![\w.])", plain))
-    return f"window({_inner(column['column'])}, {', '.join(_length(one) for one in lengths if one)})"
-
-
-def _inner(column: str) -> str:
-    return column.rpartition("precisetimestampconversion(")[2]
-
-
-def _length(microseconds: int) -> str:
-    return f"{microseconds / 1_000_000:g} s"

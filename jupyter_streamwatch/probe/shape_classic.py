@@ -13,6 +13,7 @@ from jupyter_streamwatch.probe import (
     names,
     plan,
     shape_analyzed,
+    shape_expressions,
     shape_sinks,
     shape_state,
     shape_text,
@@ -104,7 +105,7 @@ def _output(analyzed: Any, found: Analyzed | None) -> tuple[Column, ...]:
     )
     return tuple(
         Column(
-            shape_analyzed.steady(str(one["name"])),
+            shape_expressions.steady(str(one["name"])),
             shape_types.type_text(one["type"]),
             bool(one["nullable"]),
             origin and redact(origin),

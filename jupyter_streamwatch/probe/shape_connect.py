@@ -14,6 +14,7 @@ from jupyter_streamwatch.probe import (
     names,
     plan,
     shape_analyzed,
+    shape_expressions,
     shape_sinks,
     shape_state,
     shape_text,
@@ -100,7 +101,7 @@ def _of_analyzed(found: Analyzed | None, output: tuple[Column, ...] | None) -> d
         return {"output": output}
     if output is not None and len(output) == len(found.output):
         pairs = zip(output, found.output, strict=True)
-        steady = shape_analyzed.steady
+        steady = shape_expressions.steady
         output = tuple(Column(steady(one.name), one.type, one.nullable, known.origin) for one, known in pairs)
     return {
         "filters": tuple(redact(text) for text in found.filters),

@@ -187,7 +187,7 @@ def test_what_cannot_be_compared_is_refused(stage, watch):
     start(stage, watch, (stage.source().groupBy("city").count(), "update"))
     with pytest.raises(ValueError, match="not a streaming query"):
         stage.compare(stage.spark.range(3))
-    with pytest.raises(TypeError, match="not builtins[.]int"):
+    with pytest.raises(TypeError, match=r"not builtins\.int"):
         stage.compare(3)
 
 

@@ -14,8 +14,8 @@ from jupyter_streamwatch.shape import NOT_BIGINT, Aggregate, Column, OperatorSha
 
 WINDOW = (
     "named_struct(start, knownnullable(precisetimestampconversion(((precisetimestampconversion(ts#8-T600000ms, "
-    "TimestampType, LongType) - CASE WHEN (((precisetimestampconversion(ts#8-T600000ms, TimestampType, LongType) - 0) % "
-    "300000000) < cast(0 as bigint)) THEN 0 ELSE 300000000 END) - 0), LongType, TimestampType)), end, knownnullable(0))"
+    "TimestampType, LongType) - CASE WHEN (((precisetimestampconversion(ts#8-T600000ms, TimestampType, LongType) - 0) "
+    "% 300000000) < cast(0 as bigint)) THEN 0 ELSE 300000000 END) - 0), LongType, TimestampType)), end, 0)"
 )
 COUNT = f"""\
 ~Aggregate [window#9-T600000ms, city#5], [window#9-T600000ms, city#5, count(1) AS count#4L, sum(amount#7) AS s#10L]
@@ -32,14 +32,14 @@ Project [city#1, amount#6]
    :  +- EventTimeWatermark ts#2: timestamp, 1 hours 30 minutes
    :     +- StreamingRelation DataSource(org.apache.spark.sql.SparkSession@4539b37f,json,List()), FileSource[/a], [city#1, ts#2]
    +- StreamingRelation DataSource(org.apache.spark.sql.SparkSession@4539b37f,json,List()), FileSource[/b], [city#4, amount#6, ts#7]
-"""
+"""  # noqa: E501 - as Spark prints it
 PHYSICAL = """\
 *(4) HashAggregate(keys=[_groupingexpression#51, city#2], functions=[count(1), max(ts#8)], output=[c#4, n#5L, max(ts)#6])
 +- StateStoreSave [_groupingexpression#51, city#2], state info [ checkpoint = file:/c/state, runId = 9, opId = 0, ver = 0, numPartitions = 2] stateStoreCkptIds = None, Update, 0, 0, 2
    +- *(3) HashAggregate(keys=[_groupingexpression#51, city#2], functions=[merge_count(1), merge_max(ts#8)], output=[_groupingexpression#51, city#2, count#54L, max#56])
       +- Exchange hashpartitioning(city#2, 2), REQUIRED_BY_STATEFUL_OPERATOR, [plan_id=918]
          +- StreamingDeduplicate [city#2, amount#3], state info [ checkpoint = <unknown>, runId = 9, opId = 1, ver = 0, numPartitions = 2] stateStoreCkptIds = None, 0
-"""
+"""  # noqa: E501 - as Spark prints it
 
 
 def test_a_windowed_count():
@@ -204,6 +204,9 @@ def test_a_recording_keeps_the_shape(tmp_path):
 
 def test_options_in_the_text_of_a_connect_plan():
     """A source of the second generation shows its options: kind, name and limits are read, secrets are not kept."""
-    text = "org.apache.spark.sql.kafka010.KafkaSourceProvider@1, kafka, org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@2, [subscribe=orders, maxOffsetsPerTrigger=5, kafka.sasl.password=x], [key#1]"
+    text = (
+        "org.apache.spark.sql.kafka010.KafkaSourceProvider@1, kafka, org.apache.spark.sql.kafka010.KafkaTable@2, "
+        "[subscribe=orders, maxOffsetsPerTrigger=5, kafka.sasl.password=x], [key#1]"
+    )
     found = shape_connect._source("StreamingRelationV2", text, None)
     assert found == SourceShape("kafka", "Kafka orders", (("maxoffsetspertrigger", "5"),))
