@@ -24,7 +24,7 @@ class Slow:
     share: float
     batches: tuple[int, ...]
     of: float
-    alone: bool = False  # one extreme record, no comparison
+    alone: str | None = None  # severity of what one record shows without a comparison; None with one
 
 
 def slow_part(window: Window, names: Sequence[str]) -> Slow | None:
@@ -58,9 +58,17 @@ def _extreme(window: Window, names: Sequence[str]) -> Slow | None:
         return None  # nothing, or the first batch
     total = record.durationMs.get("triggerExecution") or record.batchDuration
     part = sum(record.durationMs.get(name, 0) for name in names)
-    if not total or part < window.t.extreme_part or part < window.t.dominates * total:
+    if not total or part < window.t.dominates * total:
         return None
-    return Slow(part, min(part / total, 1.0), (record.batchId,), total, alone=True)
+    level = at_once(window, part)
+    return Slow(part, min(part / total, 1.0), (record.batchId,), total, alone=level) if level else None
+
+
+def at_once(window: Window, ms: float) -> str | None:
+    """Return how bad a lost time is that one record shows: a warning when it is extreme, info when it is long."""
+    if ms >= window.t.extreme_part:
+        return "warning"
+    return "info" if ms >= window.t.long_part else None
 
 
 def matters(window: Window, load: Load) -> str | None:
@@ -76,7 +84,9 @@ def matters(window: Window, load: Load) -> str | None:
 
 def severity(load: Load, slow: Slow) -> str:
     """Return how bad lost time is: a warning where there is none to lose, else worth knowing."""
-    if load.pressed or slow.alone:
+    if slow.alone:
+        return slow.alone
+    if load.pressed:
         return "warning"
     return "warning" if load.interval and slow.ms >= 0.5 * load.interval else "info"
 

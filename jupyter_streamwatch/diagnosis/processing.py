@@ -208,7 +208,7 @@ def slow_user_code(window: Window, load: Load) -> Hint | None:
     if not python and not window.foreach:
         return None
     extreme = _extreme(window) if window.foreach else None
-    level = "warning" if extreme else matters(window, load)
+    level = extreme[3] if extreme else matters(window, load)
     if level is None or not (extreme or dominates(window)):
         return None
     added = extreme[0] if extreme else window.usual("durationMs.addBatch") or 0.0
@@ -284,20 +284,26 @@ def dominates(window: Window) -> bool:
     return _held(window, most, "durationMs.addBatch", "durationMs.triggerExecution")
 
 
-def _extreme(window: Window) -> tuple[float, float, tuple[int, ...]] | None:
-    """Return (addBatch in ms, rows, batch ids) when the last batches are slow without any comparison."""
+def _extreme(window: Window) -> tuple[float, float, tuple[int, ...], str] | None:
+    """Return (addBatch in ms, rows, batch ids, severity) when the last batches are slow without any comparison.
+
+    Where batches can be compared only what is extreme stands for itself.
+    """
+    t = window.t
     slow = []
+    shortest = t.extreme_batch if len(window.total) >= t.min_batches else t.extreme_part
     for record in window.with_data[-3:]:
         added, rows = record.durationMs.get("addBatch"), record.numInputRows
         if not added or not rows or not record.batchId:
             continue
-        least = added >= window.t.extreme_batch and added / rows >= window.t.extreme_row
+        least = added >= shortest and added / rows >= t.extreme_row
         slow.append((added, rows, record.batchId) if least else None)
     found = [one for one in slow if one]
     if not found or slow[-1] is None:
         return None
     added_, rows_ = median(float(one[0]) for one in found), median(float(one[1]) for one in found)
-    return (added_ or 0.0, rows_ or 0.0, tuple(one[2] for one in found))
+    level = "warning" if (added_ or 0.0) >= t.extreme_batch else "info"
+    return added_ or 0.0, rows_ or 0.0, tuple(one[2] for one in found), level
 
 
 def _share(window: Window, lost: float) -> float | None:

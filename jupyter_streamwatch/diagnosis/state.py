@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import column_name
-from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, shorter
+from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, gathered, matters, seen, shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median, surely
 from jupyter_streamwatch.format import duration, number, size
@@ -60,6 +60,8 @@ def state_commit_slow(window: Window, load: Load) -> Hint | None:
     that passed by the clock; where the tasks' own times are known, the commit's part of them tells as well.
     """
     t = window.t
+    if load.judged < t.min_batches:
+        return _commit_once(window)
     level = matters(window, load)
     if level is None:
         return None
@@ -82,17 +84,42 @@ def state_commit_slow(window: Window, load: Load) -> Hint | None:
     if len(flags) < t.min_batches or not held(flags, 1.0, 1.0, int(t.hold)):
         return None
     lost = median(waits[-int(t.recent) :]) or 0.0
+    evidence = gathered(
+        seen(window, "commitTimeMs (all tasks)", "ms", "state.commitTimeMs"),
+        seen(window, "numShufflePartitions", "partitions", "state.numShufflePartitions"),
+        seen(window, "numRowsTotal", "rows", "state.numRowsTotal"),
+        *batch_time(window, load),
+    )
+    return _commit(window, level, Slow(lost, 0.0, (), load.typical or 0.0), evidence)
+
+
+def _commit_once(window: Window) -> Hint | None:
+    """Look at one record: a partition's share of the commit time is the least that passed by the clock."""
+    record = window.ran[-1] if window.ran else None
+    added = record.durationMs.get("addBatch") if record is not None else None
+    if record is None or not record.batchId or not added:
+        return None
+    operators = [one for one in record.stateOperators if one.commitTimeMs and one.numShufflePartitions]
+    least = sum((one.commitTimeMs or 0) / (one.numShufflePartitions or 1) for one in operators)
+    level = at_once(window, least)
+    if level is None or not window.t.commit * added <= least <= added:
+        return None  # more than the batch took is no time of that batch
+    ids = (record.batchId,)
+    evidence = (
+        Evidence("commitTimeMs (all tasks)", sum(one.commitTimeMs or 0 for one in operators), "ms", ids),
+        Evidence("numShufflePartitions", operators[0].numShufflePartitions or 0, "partitions", ids),
+        Evidence("addBatch", added, "ms", ids),
+    )
+    return _commit(window, level, Slow(least, 0.0, ids, record.batchDuration or added), evidence)
+
+
+def _commit(window: Window, level: str, slow: Slow, evidence: tuple[Evidence, ...]) -> Hint:
     rocksdb = _rocksdb(window)
     return Hint(
         code="state-commit-slow",
         severity=level,
-        title=f"Saving the state takes at least {duration(lost)} of {duration(load.typical)} a batch",
-        evidence=gathered(
-            seen(window, "commitTimeMs (all tasks)", "ms", "state.commitTimeMs"),
-            seen(window, "numShufflePartitions", "partitions", "state.numShufflePartitions"),
-            seen(window, "numRowsTotal", "rows", "state.numRowsTotal"),
-            *batch_time(window, load),
-        ),
+        title=f"Saving the state takes at least {duration(slow.ms)} of {duration(slow.of)} a batch",
+        evidence=evidence,
         cause="Each batch writes the changes of the state to the checkpoint and waits for it.",
         fix="Write only the changes, in the background: changelog checkpointing of RocksDB."
         if rocksdb
@@ -100,9 +127,9 @@ def state_commit_slow(window: Window, load: Load) -> Hint | None:
         " provider is"
         " pinned in the checkpoint: a new one loses the state, reads the source again and may write rows twice.",
         code_fix=_CHANGELOG if rocksdb else _ROCKSDB + "\n" + _CHANGELOG,
-        effect=shorter(window, lost, low=0.3),
+        effect=None if slow.batches else shorter(window, slow.ms, low=0.3),
         link=API + "#rocksdb-state-store-implementation",
-        share=min(lost / load.typical, 1.0) if load.typical else None,
+        share=min(slow.ms / slow.of, 1.0) if slow.of else None,
     )
 
 

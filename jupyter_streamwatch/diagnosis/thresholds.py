@@ -63,6 +63,7 @@ class Thresholds:
     extreme_part: float = _of(
         10_000.0, "ms", "A hundred times what listing, planning or a log usually takes.", MEASURED
     )
+    long_part: float = _of(2_000.0, "ms", "Twenty times the usual, seen once: worth knowing, no alarm.", MEASURED)
     unaccounted: float = _of(0.3, "of the batch", "Healthy batches miss less than a tenth.", MEASURED)
     unaccounted_least: float = _of(1_000.0, "ms", "Less is not worth a hint.")
     overhead: float = _of(0.8, "of the batch", "Fixed cost beyond it: more rows a batch cost almost nothing.")

@@ -125,6 +125,8 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
     names = [name for name in window.parts_reported if name != "triggerExecution"]
     if "addBatch" not in names:
         return None
+    if load.judged < t.min_batches:
+        return _unaccounted_once(window, load)
     if load.typical is None or load.typical < t.unaccounted_least:
         return None
     missing = [
@@ -140,18 +142,36 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
     ]
     if not held(flags, 1.0, 1.0, int(t.hold)):
         return None
+    return _unaccounted(window, load, Slow(gap, min(gap / load.typical, 1.0), window.evidence(), load.typical))
+
+
+def _unaccounted_once(window: Window, load: Load) -> Hint | None:
+    """Look at one whole record: seconds in none of its parts are a fact, though perhaps of that batch alone."""
+    record = window.ran[-1] if window.ran else None
+    if record is None or not record.batchId:
+        return None
+    total = record.durationMs.get("triggerExecution") or record.batchDuration
+    parts = {name: ms for name, ms in record.durationMs.items() if name != "triggerExecution"}
+    if not total or not {"addBatch", "walCommit", "queryPlanning"} <= set(parts):
+        return None  # parts were left out where it was copied
+    gap = total - sum(parts.values())
+    if gap < max(window.t.unaccounted * total, window.t.extreme_part):
+        return None
+    return _unaccounted(window, load, Slow(gap, gap / total, (record.batchId,), total, alone="info"))
+
+
+def _unaccounted(window: Window, load: Load, slow: Slow) -> Hint:
     cause = (
         "Spark measures the parts of a trigger, not all between them: the driver paused, waited for a lock, or did work"
         " that this version does not time."
     )
-    if "commitOffsets" not in names:
+    if "commitOffsets" not in window.parts_reported:
         cause = "This version does not time the commit to the checkpoint, nor what the driver does between."
-    slow = Slow(gap, min(gap / load.typical, 1.0), window.evidence(), load.typical)
     return Hint(
         code="time-unaccounted",
         severity=severity(load, slow),
-        title=f"{duration(gap)} of {duration(load.typical)} a batch are in none of the parts that Spark reports",
-        evidence=(Evidence("time unaccounted for", gap, "ms", slow.batches), *batch_time(window, load)),
+        title=f"{duration(slow.ms)} of {duration(slow.of)} a batch are in none of the parts that Spark reports",
+        evidence=(Evidence("time unaccounted for", slow.ms, "ms", slow.batches), *batch_time(window, load)),
         cause=cause,
         fix="Look at the storage of the checkpoint, and at the driver: its garbage collection, its load and what"
         " else its process does.",

@@ -233,13 +233,22 @@ def test_slow_user_code_of_python_functions():
 
 
 @pytest.mark.parametrize(
-    ("ms", "rows", "fires"), [(371_801, 191, True), (59_000, 100, False), (371_801, 50_000, False)]
+    ("ms", "rows", "severity"),
+    [
+        (371_801, 191, "warning"),
+        (60_100, 100, "warning"),
+        (59_000, 100, "info"),
+        (10_100, 100, "info"),
+        (9_900, 100, None),
+        (371_801, 50_000, None),
+        (10_100, 205, None),
+    ],
 )
-def test_slow_user_code_from_one_extreme_record(ms, rows, fires):
-    """A minute, and fifty times what a slow row takes, needs no comparison."""
+def test_slow_user_code_from_one_extreme_record(ms, rows, severity):
+    """A minute, and a thousand times what a plain row takes, is proof; ten seconds are worth knowing."""
     made = records(60, ms=ms, rows=rows, sink="ForeachSink")
     diagnosis = judge([made[55]])
-    assert ("slow-user-code" in codes(diagnosis)) == fires
+    assert [one.severity for one in diagnosis.hints if one.code == "slow-user-code"] == [severity] * bool(severity)
     assert "falling-behind" not in codes(diagnosis)
 
 
@@ -251,6 +260,36 @@ def test_slow_sink_only_where_nothing_else_can_take_the_time():
     assert "slow-sink" not in codes(judge(late(source=FILES), facts=facts, tasks={**BUSY, **EVEN}))
     assert "slow-sink" not in codes(judge(records(source=rate), facts=facts, tasks={**BUSY, **EVEN}))
     assert "slow-sink" not in codes(judge(late(source=rate), tasks={**BUSY, **EVEN}))
+
+
+DELTA = "DeltaSink[/lake/orders]"
+LOG = {"busyMs": 2300, "queueMs": 5, "count": 55, "stages": 4, "jobs": 4, "runTimeMs": 4400, "runTimeMs.median": 70}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "fires"),
+    [
+        ({}, True),
+        ({"runTimeMs.median": 40}, False),  # most of the time goes elsewhere
+        ({"count": 30}, False),  # few tasks
+        ({"runTimeMs.median": 1900}, False),  # the stage that takes the longest has few tasks, and long ones
+    ],
+)
+def test_the_tasks_that_read_the_log_of_a_delta_table(tasks, fires):
+    """51 of 55 tasks take most of the time, whatever the source: the sink is slow, and its own setting mends it."""
+    diagnosis = judge(late(source=FILES, sink=DELTA), facts=Facts(pythonUdf=False, stateful=()), tasks={**LOG, **tasks})
+    assert ("slow-sink" in codes(diagnosis)) == fires
+    if fires:
+        found = hint(diagnosis, "slow-sink")
+        assert codes(diagnosis)[0] == "slow-sink"
+        assert 'set("spark.databricks.delta.snapshotPartitions", "4")' in found.code_fix
+        assert found.effect.low < 1000 < found.effect.high < 2600
+
+
+def test_the_log_of_a_delta_table_is_no_matter_while_time_is_left():
+    """A short batch may read it in as many tasks as it likes."""
+    diagnosis = judge(records(sink=DELTA), facts=Facts(pythonUdf=False, stateful=()), tasks=LOG)
+    assert codes(diagnosis) == []
 
 
 def test_slow_reading_only_where_nothing_else_can_take_the_time():
@@ -298,3 +337,27 @@ def test_without_an_interval_slow_batches_are_only_worth_knowing(ms, found):
         diagnosis = judge(made, None, trigger=trigger)
         assert [code for code in codes(diagnosis) if code != "sink-not-idempotent"] == found
         assert loud(diagnosis) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [("walCommit", "slow-checkpoint"), ("latestOffset", "slow-source-discovery"), ("queryPlanning", "slow-planning")],
+)
+@pytest.mark.parametrize(
+    ("ms", "rest", "severity"),
+    [
+        (10_000, 5_000, "warning"),
+        (9_900, 5_000, "info"),
+        (2_000, 1_500, "info"),
+        (1_900, 500, None),
+        (3_000, 3_200, None),
+    ],
+)
+def test_a_part_of_one_record(part, code, ms, rest, severity):
+    """Half of the batch or more, and seconds: worth knowing; from ten on a warning. A single record knows no trend."""
+    quiet = dict.fromkeys(("latestOffset", "getBatch", "queryPlanning", "walCommit", "commitOffsets"), 0)
+    made = records(8, ms=ms + rest, parts={**quiet, part: ms})
+    diagnosis = judge([made[7]])
+    assert [one.severity for one in diagnosis.hints if one.code == code] == [severity] * bool(severity)
+    first = judge([made[0]])
+    assert code not in codes(first)

@@ -105,3 +105,23 @@ def test_state_reload_when_the_cache_misses_again_and_again(misses, fires):
     """The first load is ordinary."""
     made = records(20, state=lambda i: [operator(customMetrics={"loadedMapCacheMissCount": misses(i)})])
     assert ("state-reload" in codes(judge(made))) == fires
+
+
+@pytest.mark.parametrize(
+    ("commit", "added", "severity"),
+    [
+        (200 * 10_100, 20_000, "warning"),
+        (200 * 9_900, 19_000, "info"),
+        (200 * 2_100, 4_000, "info"),
+        (200 * 1_900, 3_000, None),
+        (200 * 4_900, 10_000, None),
+        (200 * 12_000, 11_000, None),
+    ],
+)
+def test_saving_the_state_in_one_record(commit, added, severity):
+    """The mean of the partitions is the least that passed; more than the batch itself took is no time of it."""
+    state = [operator(commitTimeMs=commit, numShufflePartitions=200, numRowsTotal=9_000_000)]
+    made = records(8, rows=500_000, ms=added + 100, parts={"addBatch": added}, state=state)
+    diagnosis = judge([made[7]])
+    assert [one.severity for one in diagnosis.hints if one.code == "state-commit-slow"] == [severity] * bool(severity)
+    assert "state-commit-slow" not in codes(judge([made[0]]))
