@@ -7,7 +7,6 @@ the session's Hadoop file system) is the matter of a :class:`Storage`.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +19,7 @@ PARTS = ("offsets", "commits", "sources", "state")
 
 MOST_BYTES = 256 << 20  # of one file: a source's compacted log of a million files has about 150 MB
 _DEEPEST = 8  # folders inside folders: a checkpoint has five, a link to itself has no end
-_TEMPORARY = re.compile(r"^[._]|\.(?:crc|tmp|sst\.tmp)$|^temp-")
+_UNFINISHED = (".tmp", ".crc")
 _KEPT = frozenset({"_metadata", "_stateSchema"})
 
 
@@ -50,6 +49,9 @@ class Storage(Protocol):
     def is_folder(self, entry: Any) -> bool:
         """Say whether an entry of ``list`` is a folder, without asking for its size."""
 
+    def size(self, entry: Any) -> int:
+        """Size of a file in bytes; 0 when it is not known, or the file is gone."""
+
     def read(self, path: str) -> bytes:
         """Return a file's bytes; raises ``OSError``."""
 
@@ -73,9 +75,8 @@ class Local:
         """List one folder; sizes are not asked for."""
         return os.scandir(self.path / folder if folder else self.path)
 
-    def is_folder(self, entry: os.DirEntry[str]) -> bool:
-        """Say whether the entry is a folder; a link to one is."""
-        return entry.is_dir()
+    is_folder = staticmethod(os.DirEntry.is_dir)
+    """Says whether an entry is a folder; a link to one is."""
 
     def found(self, entry: os.DirEntry[str]) -> Found:
         """Ask for size and time of change."""
@@ -84,6 +85,13 @@ class Local:
         except OSError:  # gone since the walk
             return Found(entry.name, folder=False)
         return Found(entry.name, entry.is_dir(), about.st_size, about.st_mtime * 1000.0)
+
+    def size(self, entry: os.DirEntry[str]) -> int:
+        """Ask for the size."""
+        try:
+            return entry.stat().st_size
+        except OSError:
+            return 0
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file that is not larger than ``MOST_BYTES``."""
@@ -129,7 +137,8 @@ class Tree:
 
     def numbers(self, folder: str) -> list[int]:
         """Numbers that are names of files in a folder, ascending: the entries of a log."""
-        return sorted(int(name) for name in self.files(folder) if is_number(name))
+        # Spelled out: a log may have tens of thousands of entries.
+        return sorted([int(name) for name in self.files(folder) if name.isdigit() and is_number(name)])
 
     def about(self, folder: str, name: str) -> Found:
         """Size and time of a file of the tree."""
@@ -137,7 +146,8 @@ class Tree:
 
     def bytes_of(self, *folders: str) -> int:
         """Size of the files in folders, without those in folders inside them."""
-        return sum(self.about(folder, name).bytes or 0 for folder in folders for name in self.files(folder))
+        size = self.storage.size
+        return sum([size(entry) for folder in folders for entry in self.files(folder).values()])
 
     def under(self, folder: str) -> list[str]:
         """The folder and all folders in it."""
@@ -151,11 +161,6 @@ class Tree:
 def is_number(name: str) -> bool:
     """Whether a name is the number of a log's entry."""
     return name.isascii() and name.isdigit() and len(name) < 19
-
-
-def is_hidden(name: str) -> bool:
-    """Whether a file is a checksum, hidden or not finished."""
-    return _TEMPORARY.search(name) is not None and name not in _KEPT
 
 
 def walk(storage: Storage) -> Tree:
@@ -180,10 +185,13 @@ def _list(tree: Tree, folder: str) -> list[str]:
     try:
         for entry in tree.storage.list(folder):
             name = entry.name
+            first = name[0]
+            if first == ".":  # half of all files: each has its checksum
+                continue
             if is_folder(entry):
-                if not is_hidden(name):
+                if first != "_" or name in _KEPT:
                     folders.append(name)
-            elif not (name[0] in "._" or is_hidden(name)):
+            elif first != "_" and not name.endswith(_UNFINISHED):
                 files[name] = entry
     except OSError as error:
         tree.problems.append(f"{folder or 'The folder'} cannot be listed: {reason(error)}.")

@@ -34,6 +34,10 @@ class Hadoop:
         """Say whether the entry is a folder."""
         return entry.folder
 
+    def size(self, entry: Found) -> int:
+        """The size that came with the listing."""
+        return entry.bytes or 0
+
     def found(self, entry: Found) -> Found:
         """Size and time came with the listing."""
         return entry

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from jupyter_streamwatch.checkpoints.model import CommitEntry, OffsetEntry, SourceOffset
@@ -57,7 +58,9 @@ def offset_entry(batchId: int, text: str) -> OffsetEntry:
         version=version,
         watermarkMs=_ms(metadata.get("batchWatermarkMs")),
         timestampMs=_ms(metadata.get("batchTimestampMs")),
-        conf=redact_all({str(key): str(value) for key, value in conf.items()}) if isinstance(conf, dict) else {},
+        conf={str(key): _setting(str(key), str(value)) for key, value in conf.items()}
+        if isinstance(conf, dict)
+        else {},
         sources=sources,
         problem=problem or _newer(name, version),
     )
@@ -79,6 +82,12 @@ def commit_entry(batchId: int, text: str) -> CommitEntry:
         stateIds=_state_ids(metadata.get("stateUniqueIds")),
         problem=problem or _newer(name, version),
     )
+
+
+@lru_cache(maxsize=1024)
+def _setting(key: str, value: str) -> str:
+    """A setting without secrets; all entries of a log have the same ones."""
+    return str(redact_all(value, key))
 
 
 def loads(text: str) -> Any:

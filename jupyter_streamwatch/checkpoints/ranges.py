@@ -47,11 +47,18 @@ class Read(NamedTuple):
 def replayed(checkpoint: Checkpoint, entry: OffsetEntry) -> list[Read]:
     """The ranges of a batch that is run again."""
     before = checkpoint.offsets.get(entry.batchId - 1)
+    if entry.batchId > 0 and (before is None or not before.sources):
+        return [_to(one) for one in entry.sources]
     starts = before.sources if before is not None else ()
     return [
         _again(checkpoint, one, starts[one.index].value if one.index < len(starts) else None, len(entry.sources))
         for one in entry.sources
     ]
+
+
+def _to(one: SourceOffset) -> Read:
+    """A range of which only the end is known."""
+    return Read(SourceRange(one.index, one.kind, None, one.value, f"from an unknown start to {one.text}"), [])
 
 
 def _again(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) -> Read:
@@ -142,7 +149,8 @@ def _on(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) -> Re
     at = _entry(one.value)
     first = _entry(start) + 1
     blocked = _unnamed(source, one.index, first, at) if first <= at else None
-    sentences = [f"{name} goes on with files that its log does not know yet: none that it took is read again."]
+    goes = f"{name} goes on with files that its log does not know yet: none that it took is read again."
+    sentences = [] if blocked else [goes]
     noted: tuple[str, ...] | None = None
     if source is not None and (source.log.last or -1) > at:
         # The source writes its own log first: it may know files that no batch was planned with.

@@ -43,10 +43,14 @@ class Remote:
         try:
             self._system, self._root = fsspec.core.url_to_fs(url)
         except ImportError as error:
-            raise ImportError(f"Reading {scheme}: URLs: {redact(str(error))}; or pass the session.") from None
+            raise ImportError(f"Reading {scheme}: URLs: {_line(error)}; or pass a classic session.") from None
         except ValueError as error:
             raise ValueError(
                 f"fsspec does not know {scheme}: URLs; pass a classic session, which may: checkpoint(path, spark)."
+            ) from error
+        except Exception as error:  # each kind of store has errors of its own
+            raise ValueError(
+                f"{scheme}: URLs cannot be read here ({_line(error)}); pass a classic session: checkpoint(path, spark)."
             ) from error
         self._url = url.rstrip("/")
 
@@ -63,7 +67,7 @@ class Remote:
         except OSError:
             raise
         except Exception as error:  # each store has errors of its own
-            raise OSError(redact(str(error))) from error
+            raise OSError(_line(error)) from error
         if (
             len(infos) == 1
             and infos[0].get("type") == "file"
@@ -78,6 +82,10 @@ class Remote:
     def is_folder(self, entry: Entry) -> bool:
         """Say whether the entry is a folder."""
         return bool(entry.info.get("type") == "directory")
+
+    def size(self, entry: Entry) -> int:
+        """The size that came with the listing."""
+        return self.found(entry).bytes or 0
 
     def found(self, entry: Entry) -> Found:
         """Say size and time of change, which stores name differently."""
@@ -96,7 +104,7 @@ class Remote:
         except OSError:
             raise
         except Exception as error:
-            raise OSError(redact(str(error))) from error
+            raise OSError(_line(error)) from error
 
     def at(self, steps: int) -> Remote | None:
         """Go up, not beyond the root of the store."""
@@ -109,3 +117,8 @@ class Remote:
 
     def _path(self, path: str) -> str:
         return f"{self._root.rstrip('/')}/{path}".rstrip("/") if path else self._root
+
+
+def _line(error: Exception) -> str:
+    """The first line of an error, without its full stop."""
+    return redact(str(error).partition("\n")[0])[:300].rstrip(".") or type(error).__name__

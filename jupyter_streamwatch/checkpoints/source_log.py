@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_streamwatch.checkpoints.files import is_number, reason
@@ -44,13 +45,15 @@ class FileLog:
         self._folder = folder
         self._lines: dict[str, list[str]] = {}
         self.problems: list[str] = []
-        names = tree.files(folder)
-        self._plain = {int(name) for name in names if is_number(name)}
-        self._compact = sorted(
-            int(name.removesuffix(_COMPACT))
-            for name in names
-            if name.endswith(_COMPACT) and is_number(name.removesuffix(_COMPACT))
-        )
+
+    @cached_property
+    def _plain(self) -> set[int]:
+        return set(self._tree.numbers(self._folder))
+
+    @cached_property
+    def _compact(self) -> list[int]:
+        names = (name.removesuffix(_COMPACT) for name in self._tree.files(self._folder) if name.endswith(_COMPACT))
+        return sorted(int(name) for name in names if is_number(name))
 
     @property
     def last(self) -> int | None:

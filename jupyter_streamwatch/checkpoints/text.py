@@ -13,7 +13,7 @@ from jupyter_streamwatch.report.elements import el, name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.checkpoints.model import Field, StateOperator, StateStore
+    from jupyter_streamwatch.checkpoints.model import Field, RestartPlan, StateOperator, StateStore
     from jupyter_streamwatch.checkpoints.reader import Checkpoint
 
 Row = tuple[str, str]
@@ -30,7 +30,7 @@ _PINNED = {
 }
 
 
-def rows(checkpoint: Checkpoint) -> list[Row]:
+def rows(checkpoint: Checkpoint, plan: RestartPlan) -> list[Row]:
     """What it holds, as (label, text); a label that repeats is empty."""
     found = [
         ("Checkpoint", clean(checkpoint.path)),
@@ -41,7 +41,6 @@ def rows(checkpoint: Checkpoint) -> list[Row]:
     planned = checkpoint.lastOffset
     if planned is not None:
         entry = checkpoint.offsets[planned]
-        plan = checkpoint.restart()
         if plan.watermarkMs is not None:
             found.append(("Watermark", when(plan.watermarkMs)))
         sources = [f"{one.index} {LABELS.get(one.kind, one.kind)}: {one.text}" for one in entry.sources]
@@ -59,8 +58,8 @@ def rows(checkpoint: Checkpoint) -> list[Row]:
 
 def plain(checkpoint: Checkpoint) -> str:
     """The text for a terminal: what it holds, then what the next start does."""
-    lines = [f"{label:<12}{middle(text, _WIDTH - 12)}" for label, text in rows(checkpoint)]
     plan = checkpoint.restart()
+    lines = [f"{label:<12}{middle(text, _WIDTH - 12)}" for label, text in rows(checkpoint, plan)]
     lines.append("")
     for sentence in plan.sentences[:_SENTENCES]:
         lines += textwrap.wrap(clean(sentence), _WIDTH, subsequent_indent="  ", break_long_words=False)[:3]
@@ -70,7 +69,7 @@ def plain(checkpoint: Checkpoint) -> str:
 def html(checkpoint: Checkpoint) -> str:
     """A table, the sentences and the code, without style or script."""
     plan = checkpoint.restart()
-    body = (el("tr", el("th", el("div", label, align="left")), _cell(text)) for label, text in rows(checkpoint))
+    body = (el("tr", el("th", el("div", label, align="left")), _cell(text)) for label, text in rows(checkpoint, plan))
     return el(
         "div",
         el("table", el("tbody", *body)),
