@@ -118,7 +118,8 @@ class Attachment:
             lambda: not over & self._active(), max(0.0, deadline - time.monotonic())
         ):
             self._end_without_event(over & self._active())
-        self._cards.wait(max(0.0, deadline - time.monotonic()))
+        if not self._prober.is_here:
+            self._cards.wait(max(0.0, deadline - time.monotonic()))
 
     def on_event(self, event: Mapping[str, Any]) -> None:
         """Ask what an event of the collector calls for."""

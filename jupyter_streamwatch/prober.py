@@ -51,6 +51,11 @@ class Prober:
         if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join(2.0)
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the calling thread is the one that asks: what it waited for would never be done."""
+        return threading.current_thread() is self._thread
+
     def soon(self, job: Callable[[], None]) -> None:
         """Do ``job`` as soon as possible."""
         self._jobs.append(job)

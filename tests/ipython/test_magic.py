@@ -33,7 +33,7 @@ def said(shell, line: str, cell: str | None = None) -> str:
 def test_help_names_every_command(shell):
     """``%streamwatch?`` shows what can be typed."""
     text = shell.find_line_magic("streamwatch").__doc__
-    for command in ("report FILE", "stop", "diagnose", "%%streamwatch", "%config StreamWatch"):
+    for command in ("report FILE", "stop", "diagnose", "%%streamwatch", "--guard", "checkpoint PATH", "compare PATH"):
         assert command in text
 
 
@@ -44,11 +44,27 @@ def test_without_a_session_it_says_what_to_do(shell):
 
 @pytest.mark.parametrize(
     ("line", "word"),
-    [("report", "FILE"), ("stop now", "no argument"), ("one two", "Quote"), ("load", "FILE"), ("'open", "Quote")],
+    [
+        ("report", "FILE"),
+        ("stop now", "no argument"),
+        ("one two", "Quote"),
+        ("load", "FILE"),
+        ("'open", "Quote"),
+        ("checkpoint", "PATH"),
+        ("compare /c", "PATH NAME"),
+        ("--guard", "%%streamwatch --guard"),
+        ("checkpoint /nowhere/at/all", "/nowhere/at/all"),
+    ],
 )
 def test_a_wrong_line_says_what_is_right(shell, line, word):
     """A mistake on the line is one sentence with the remedy."""
     assert word in said(shell, line)
+
+
+def test_a_variable_that_is_not_there_is_named(shell, tmp_path):
+    """``%streamwatch compare PATH NAME`` without such a variable and without a watch."""
+    (tmp_path / "offsets").mkdir()
+    assert "nobody" in said(shell, f"compare {tmp_path} nobody")
 
 
 def test_stop_without_a_watch_says_so(shell):
