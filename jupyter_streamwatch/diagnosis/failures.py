@@ -110,6 +110,25 @@ KINDS = (
         link=GUIDE + "structured-streaming-kafka-integration.html",
     ),
     _kind(
+        "connector-defect",  # SPARK-55271, SPARK-57438
+        r'Cannot invoke "scala\.collection\.IterableOps\.map\(scala\.Function1\)" because the return value of'
+        r' "scala\.Option\.get\(\)" is null',
+        "A defect of Spark 4.1's Kafka connector ended the query after it had repeated a batch",
+        "After a batch that a restart repeats, that connector fails while it reports how far the topic is ahead; the"
+        " batch itself was done.",
+        "Start the query again, or update Spark and its Kafka connector to 4.2.",
+        link=GUIDE + "structured-streaming-kafka-integration.html",
+    ),
+    _kind(
+        "topic-missing",
+        r"UnknownTopicOrPartitionException|UNKNOWN_TOPIC_OR_PARTITION",
+        "The topic is not there",
+        "Kafka knows no topic of that name (any more): it was deleted, or the name or the cluster is another one.",
+        "Look for the topic on the brokers. If it is made again, its offsets begin anew: rows that were not read are"
+        " lost, and the query needs a new checkpoint, which loses its state and may write rows to the sink again.",
+        link=GUIDE + "structured-streaming-kafka-integration.html",
+    ),
+    _kind(
         "checkpoint-changed",
         r"offsets? (?:file|log).*(?:missing|not found)|batch \d+ doesn'?t exist"
         r"|There are \[\d+\] sources in the checkpoint"

@@ -13,6 +13,7 @@ from jupyter_streamwatch.format import duration, number
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.progress import Progress
 
 
 @rule("rate-limit-reached", "Every batch takes as many rows as its limit allows.", family="throughput")
@@ -28,11 +29,11 @@ def rate_limit_reached(window: Window, load: Load) -> Hint | None:
     if lags and name is not None:
         code, effect = _higher_limit(load, name, value)
     rows = window.usual("numInputRows")
-    waits = "and rows wait" if proven else "whether more wait is not reported"
+    waits = ", and rows wait" if proven else "; whether more wait is not reported"
     return Hint(
         code="rate-limit-reached",
         severity="warning" if lags else "info",
-        title=f"Every batch takes its limit of {value:g} {_thing(name, value)}: {waits}",
+        title=f"Every batch takes its limit of {value:g} {_thing(name, value)}{waits}",
         evidence=gathered(
             Evidence("numInputRows", rows, "rows", window.evidence()) if rows is not None else None,
             Evidence(name, value) if name else None,
@@ -43,7 +44,7 @@ def rate_limit_reached(window: Window, load: Load) -> Hint | None:
         else "The source limits how much a batch takes.",
         fix="Raise the limit: batches end well before the next trigger."
         if lags
-        else "Nothing to do while results are early enough; a higher limit needs longer batches.",
+        else "Nothing to do while results are early enough; with a higher limit batches take longer.",
         code_fix=code,
         effect=effect,
         link=GUIDE + "structured-streaming-kafka-integration.html"
@@ -105,10 +106,19 @@ def _limit(window: Window, load: Load) -> tuple[str | None, float, bool] | None:
         return (named[0], named[1], waits) if reached and (waits or load.limited) else None
     files = next(((n, v) for n, v in facts if v is not None and n.lower() == "maxfilespertrigger"), None)
     if files is not None and files[1] is not None:
+        left = [one for record in window.with_data[-10:] for one in _files_left(record)]
+        if left:
+            return (files[0], files[1], True) if min(left) > 0 else None
         alike = load.limited or files[1] == 1
         return (files[0], files[1], waits) if alike and not _pauses(window) else None
     # Without knowing the limit: batches of one size that all leave rows behind.
     return (None, rows[-1], True) if waits and load.limited and window.facts.rateLimit != () else None
+
+
+def _files_left(record: Progress) -> list[float]:
+    """Return how many files a batch left behind, of each source that says so (Delta, Auto Loader)."""
+    told = (one.metrics.get("numFilesOutstanding") for one in record.sources)
+    return [value for value in told if isinstance(value, (int, float))]
 
 
 def _pauses(window: Window) -> bool:
@@ -147,7 +157,7 @@ def _limit_rows(window: Window, load: Load, rows: float, time: float) -> float |
     goal = load.interval or 10_000.0
     name = _limit_name(window)
     if name == "maxOffsetsPerTrigger":
-        return _round_up(max(rows * 0.7 * goal / time, 1.0))
+        return _round_down(max(rows * 0.7 * goal / time, 1.0))
     return 10.0 if name else None  # how many files the batch took is not reported
 
 
@@ -159,9 +169,17 @@ def _number(value: object) -> float | None:
 
 
 def _round_up(value: float) -> float:
-    """Round up to one significant digit and a half: 1, 1.5, 2, 3, 5 times a power of ten."""
+    return min(one for one in _round(value) if one >= value)
+
+
+def _round_down(value: float) -> float:
+    return max(one for one in _round(value) if one <= value)
+
+
+def _round(value: float) -> tuple[float, ...]:
+    """Return round numbers about a value, at least one on each side: 1, 1.5, 2, 3, 5, 7.5 times a power of ten."""
     power = 10.0 ** max(len(f"{value:.0f}") - 1, 0)
-    return next(step * power for step in (1, 1.5, 2, 3, 5, 7.5, 10, 15) if step * power >= value)
+    return tuple(step * power for step in (0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15))
 
 
 def _thing(name: str | None, value: float) -> str:

@@ -34,6 +34,11 @@ Provided schema doesn't match to the schema for existing state!"""
 LOST = """java.lang.IllegalStateException: Partition orders-0's offset was changed from 500 to 20, \
 some data may have been missed. If you don't want your streaming query to fail on such cases, \
 set the source option "failOnDataLoss" to "false"."""
+GONE = (
+    "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition."
+)
+CONNECTOR = """java.lang.NullPointerException: Cannot invoke "scala.collection.IterableOps.map(scala.Function1)" \
+because the return value of "scala.Option.get()" is null"""
 TWICE = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 7."
 
 
@@ -46,6 +51,8 @@ TWICE = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple s
         ("state-schema", SCHEMA, "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"),
         ("state-schema", OLD_SCHEMA, None),
         ("data-loss", LOST, None),
+        ("topic-missing", GONE, None),
+        ("connector-defect", CONNECTOR, None),
         ("concurrent-run", TWICE, "CONCURRENT_STREAM_LOG_UPDATE"),
         ("worker-crash", "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", None),
         ("out-of-memory", "java.lang.OutOfMemoryError: Java heap space", None),

@@ -92,6 +92,16 @@ def test_one_file_a_batch_is_a_reached_limit():
     assert loud(diagnosis) == []
 
 
+@pytest.mark.parametrize(("left", "fires"), [(0, False), (3, True)])
+def test_a_table_says_how_many_files_it_left(left, fires):
+    """Batches that are alike have reached a limit of ten files only if files are left."""
+    facts = Facts(rateLimit=(("maxFilesPerTrigger", "10"),))
+    made = records(source="DeltaSource[file:/lake/orders]")
+    for record in made:
+        record["sources"][0]["metrics"] = {"numFilesOutstanding": str(left), "numBytesOutstanding": "100"}
+    assert ("rate-limit-reached" in codes(judge(made, facts=facts))) == fires
+
+
 def first_takes_all(rows: int, ms: int, **more):
     return records(10, rows=lambda i: 100 if i else rows, ms=lambda i: 500 if i else ms, **more)
 
@@ -107,6 +117,15 @@ def test_no_rate_limit_needs_a_huge_and_slow_first_batch(rows, ms, fires):
     if fires:
         assert hint(diagnosis, "no-rate-limit").evidence[0].batches == (0,)
         assert "maxOffsetsPerTrigger" in hint(diagnosis, "no-rate-limit").code_fix
+
+
+@pytest.mark.parametrize(("rows", "ms", "limit"), [(5_000, 18_400, 300), (40_000, 11_000, 5_000), (950, 10_500, 100)])
+def test_the_limit_to_set_leaves_time_in_the_interval(rows, ms, limit):
+    """A batch of so many rows takes at most seven tenths of the interval, as the first one went: rounded down."""
+    seen = records(10, rows=lambda i: 10 if i else rows, ms=lambda i: 300 if i else ms, backlog=0)
+    assert hint(judge(seen, facts=Facts(rateLimit=())), "no-rate-limit").code_fix == (
+        f'.option("maxOffsetsPerTrigger", "{limit}")'
+    )
 
 
 def test_no_rate_limit_is_not_said_of_a_limited_source():
@@ -176,3 +195,15 @@ def test_at_capacity_of_batches_that_overrun_and_others_that_make_up_for_it():
     assert diagnosis.reason == "Most batches take 2.6 s of the 2 s trigger interval; quicker ones make up for it."
     title = "Most batches overrun the 2 s trigger interval; quicker ones make up for it"
     assert hint(diagnosis, "at-capacity").title == title
+
+
+@pytest.mark.parametrize(("missing", "fires"), [(10_100, True), (9_900, False)])
+def test_time_unaccounted_in_one_whole_record(missing, fires):
+    """Ten seconds in no part are worth knowing; a first batch, and a record that was cut, prove nothing."""
+    made = records(8, ms=2000 + missing, parts={"addBatch": 1900})
+    diagnosis = judge([made[7]])
+    assert ("time-unaccounted" in codes(diagnosis)) == fires
+    assert loud(diagnosis) == []
+    assert "time-unaccounted" not in codes(judge([made[0]]))
+    cut = {**made[7], "durationMs": {"addBatch": 1900, "triggerExecution": 2000 + missing}}
+    assert "time-unaccounted" not in codes(judge([cut]))
