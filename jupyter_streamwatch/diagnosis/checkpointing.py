@@ -9,13 +9,27 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.window import CHECKPOINT
-from jupyter_streamwatch.format import duration, percent
+from jupyter_streamwatch.format import duration, percent, when
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.progress import Progress
 
 RECOVERY = API + "#recovering-from-failures-with-checkpointing"
+CHANGES = API + "#recovery-semantics-after-changes-in-a-streaming-query"
+_PINNED = {
+    "spark.sql.streaming.stateStore.providerClass": "Each state store provider writes its state in its own form, so"
+    " Spark takes the provider from the checkpoint and not from the session.",
+    "spark.sql.streaming.multipleWatermarkPolicy": "With another policy the watermark could go back, so Spark takes the"
+    " policy from the checkpoint and not from the session.",
+}
+"""Settings beside the shuffle partitions that a checkpoint keeps and that people change, and why it keeps them."""
+_NEW_CHECKPOINT = (
+    "A new checkpoint takes the new {}: the state is lost, the source is read again from its beginning, and the sink"
+    " may get rows twice."
+)
 _S3 = ("s3://", "s3a://", "s3n://")
 
 
@@ -64,15 +78,48 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
     )
 
 
-@rule("pinned-conf", "A changed number of shuffle partitions has no effect on this checkpoint.")
+@rule("pinned-conf", "A changed setting has no effect on this checkpoint, which keeps the one of its first start.")
 def pinned_conf(window: Window, load: Load) -> Hint | None:
-    """Raise when the session's number of shuffle partitions is not the one that the checkpoint has pinned.
+    """Raise when the session's shuffle partitions, state store or watermark policy are not what the checkpoint has.
 
     Only for a run that goes on with a checkpoint: a setting changed after a first start is meant for other queries.
     """
     del load
-    last, wanted = window.last, window.facts.sessionPartitions
-    if last is None or wanted is None or not last.stateOperators or window.run is None or not window.run.firstBatch:
+    last = window.last
+    if last is None or not last.stateOperators or window.run is None or not window.run.firstBatch:
+        return None
+    return _pinned_partitions(window, last) or _pinned_setting(window, last)
+
+
+def _pinned_setting(window: Window, last: Progress) -> Hint | None:
+    """Look at the settings that the checkpoint was seen to keep."""
+    card = card_of(window)
+    inputs = len(last.sources)
+    for one in card.pinned if card is not None else ():
+        what = _PINNED.get(one.name)
+        if what is None or (one.name.endswith("WatermarkPolicy") and inputs < 2):
+            continue
+        wanted, kept = (value.rpartition(".")[2] for value in (one.session, one.checkpoint))
+        path = card.path if card is not None else None
+        return Hint(
+            code="pinned-conf",
+            severity="info",
+            title=f"{one.name} is {wanted}, but this query keeps the {kept} of its first start",
+            evidence=(
+                Evidence(f"{one.name} of the checkpoint", one.checkpoint),
+                Evidence(f"{one.name} of the session", one.session),
+            ),
+            cause=what,
+            fix=_NEW_CHECKPOINT.format("setting"),
+            code_fix=_location(f"{path}_{wanted}") if path else None,
+            link=CHANGES,
+        )
+    return None
+
+
+def _pinned_partitions(window: Window, last: Progress) -> Hint | None:
+    wanted = window.facts.sessionPartitions
+    if wanted is None:
         return None
     used = [one.numShufflePartitions for one in last.stateOperators if one.numShufflePartitions]
     # A global limit or an aggregation without keys has one partition whatever the setting.
@@ -91,10 +138,9 @@ def pinned_conf(window: Window, load: Load) -> Hint | None:
         cause="State is spread by key over a fixed number of partitions, so Spark takes the number from the"
         " checkpoint and"
         " not from the session.",
-        fix="A new checkpoint takes the new number: the state is lost, the source is read again from its beginning, and"
-        " the sink may get rows twice.",
+        fix=_NEW_CHECKPOINT.format("number"),
         code_fix=_location(f"{window.facts.checkpoint}_{wanted}_partitions") if window.facts.checkpoint else None,
-        link=API + "#recovery-semantics-after-changes-in-a-streaming-query",
+        link=CHANGES,
     )
 
 
@@ -125,12 +171,8 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
     first = window.ran[0] if window.ran else None
     if run is None or first is None or first.batchId is None or first.batchId != run.firstBatch:
         return None
-    parts = first.durationMs
-    later = [one.durationMs for one in window.ran[1:]]
-    # A batch that is planned asks the sources and writes the offset log; a repeated one does neither.
-    if "addBatch" not in parts or "walCommit" in parts or not any("walCommit" in one for one in later):
-        return None
-    if "commitOffsets" not in parts and "getBatch" not in parts:
+    planned = _planned(window, first.batchId)
+    if planned is None and not _unplanned(first, window.ran[1:]):
         return None
     idempotent = any(word in window.sink for word in ("FileSink", "Delta"))
     what = (
@@ -147,6 +189,8 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         evidence=(
             Evidence("first batch of the run", first.batchId, "", (first.batchId,)),
             Evidence("numInputRows", first.numInputRows or 0, "rows", (first.batchId,)),
+            *([Evidence("planned at", planned, "time", (first.batchId,))] if planned is not None else []),
+            *_both_runs(window),
         ),
         cause="The run before ended after this batch had begun and before it was committed, so Spark repeats it"
         " with the"
@@ -157,6 +201,39 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
         link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
     )
+
+
+def card_of(window: Window) -> Card | None:
+    """Return what was read of the checkpoint for the latest run; None when it was not read."""
+    card, run = window.history.checkpoint, window.run
+    return card if card is not None and run is not None and card.runId in (None, run.runId) else None
+
+
+def _planned(window: Window, batch: int) -> float | None:
+    """Return when the run's first batch was planned (epoch ms), if the checkpoint says that it was before the run."""
+    card, run = card_of(window), window.run
+    if card is None or run is None or run.started is None or card.firstBatch != batch or card.firstPlannedMs is None:
+        return None
+    return card.firstPlannedMs if card.firstPlannedMs < run.started else None
+
+
+def _unplanned(first: Progress, later: tuple[Progress, ...]) -> bool:
+    """Whether a batch neither asked the sources nor wrote the offset log, as a repeated one, while later ones did."""
+    parts = first.durationMs
+    if "addBatch" not in parts or "walCommit" in parts or ("commitOffsets" not in parts and "getBatch" not in parts):
+        return False
+    return any("walCommit" in one.durationMs for one in later)
+
+
+def _both_runs(window: Window) -> list[Evidence]:
+    """Name this run and the one before it, as far as they were seen."""
+    runs = window.history.runs[-2:]
+    if len(runs) < 2:
+        return []
+    old, new = runs
+    ended = f", ended {when(old.ended)}" if old.ended is not None else ""
+    started = f", started {when(new.started)}" if new.started is not None else ""
+    return [Evidence("run before", f"{old.runId[:8]}{ended}"), Evidence("this run", f"{new.runId[:8]}{started}")]
 
 
 def _location(path: str) -> str:

@@ -50,7 +50,7 @@ def window_length(window: Window) -> float | None:
 
     A sliding window's plan names more lengths than one, so it is not taken for a tumbling one.
     """
-    shape = getattr(window.facts, "shape", None)  # facts of earlier recordings have none
+    shape = window.facts.shape
     operators = shape.operators if shape is not None else None
     origins = {key.origin for one in operators or () for key in one.keys if key.origin and "window(" in key.origin}
     found = _TUMBLING.fullmatch(origins.pop()) if len(origins) == 1 else None

@@ -126,7 +126,7 @@ def _past(history: Snapshot, place: int) -> History:
         trigger=history.trigger if interval is None else Trigger("processingTime", interval, "inferred"),
     )
     past.last = past.record = recent[-1] if recent else None
-    past.running = past.status = past.idleSince = None
+    past.running = past.status = past.idleSince = past.checkpoint = None
     return past
 
 

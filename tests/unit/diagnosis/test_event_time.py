@@ -213,9 +213,8 @@ def test_results_pending_is_silent(made, mode):
 def shaped(origin, delay=MINUTE):
     """Return facts with the shape of a query that groups by ``origin``."""
     keys = (Column("window", "struct<start:timestamp,end:timestamp>", origin=origin),)
-    facts = Facts(outputMode="append", watermarks=(("ts", delay),))
-    object.__setattr__(facts, "shape", Shape(operators=(OperatorShape("stateStoreSave", keys),)))
-    return facts
+    shape = Shape(operators=(OperatorShape("stateStoreSave", keys),))
+    return Facts(outputMode="append", watermarks=(("ts", delay),), shape=shape)
 
 
 def test_results_pending_names_the_window_that_comes_out_next():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from jupyter_streamwatch.checkpoints.card import Card, Pinned
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
 from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.progress import parse
 from tests.unit.diagnosis.made import BEGIN, FILES, FOREACH_BATCH, codes, hint, judge, loud, operator, records
 
 
@@ -207,3 +209,69 @@ def test_metric_unreliable_for_rocksdb_without_memory():
     assert "metric-unreliable" in codes(judge(records(3, state=broken)))
     empty = [operator(memoryUsedBytes=0, numRowsTotal=0, customMetrics={"rocksdbGetCount": 3})]
     assert "metric-unreliable" not in codes(judge(records(3, state=empty)))
+
+
+def card(**more):
+    """Return what was read of the checkpoint for the run."""
+    return Card(runId="run-1", path="/ckpt/orders", **more)
+
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+STATE = "org.apache.spark.sql.execution.streaming.state."
+
+
+@pytest.mark.parametrize(
+    ("setting", "first", "inputs", "fires"),
+    [
+        (Pinned(PROVIDER, f"{STATE}HDFSBackedStateStoreProvider", f"{STATE}RocksDBStateStoreProvider"), 5, 1, True),
+        (Pinned(PROVIDER, f"{STATE}HDFSBackedStateStoreProvider", f"{STATE}RocksDBStateStoreProvider"), 0, 1, False),
+        (Pinned(POLICY, "min", "max"), 5, 2, True),
+        (Pinned(POLICY, "min", "max"), 5, 1, False),
+        (Pinned("spark.sql.streaming.aggregation.stateFormatVersion", "1", "2"), 5, 1, False),
+    ],
+)
+def test_pinned_conf_of_other_settings(setting, first, inputs, fires):
+    """The state store and the watermark policy, where they matter and the run goes on with a checkpoint."""
+    made = records(6, first=first, state=[operator()], output=1)
+    for record in made:
+        record["sources"] = record["sources"] * inputs
+    history = history_of(made)
+    history.set_checkpoint(card(pinned=(setting,)))
+    diagnosis = diagnose(history, 2)
+    assert codes(diagnosis) == ["pinned-conf"] * fires
+    if fires:
+        found = hint(diagnosis, "pinned-conf")
+        short = [value.rpartition(".")[2] for value in (setting.session, setting.checkpoint)]
+        assert found.title == f"{setting.name} is {short[0]}, but this query keeps the {short[1]} of its first start"
+        assert found.code_fix == f'.option("checkpointLocation", "/ckpt/orders_{short[0]}")'
+
+
+def test_a_card_of_another_run_says_nothing_of_this_one():
+    """It was read before the restart."""
+    history = history_of(records(6, first=5, state=[operator()], output=1))
+    history.set_checkpoint(Card(runId="run-0", pinned=(Pinned(PROVIDER, "a.A", "b.B"),)))
+    assert codes(diagnose(history, 2)) == []
+
+
+@pytest.mark.parametrize(("planned", "fires"), [(BEGIN - 60_000, True), (BEGIN + 10, False), (None, False)])
+def test_a_replayed_batch_was_planned_before_its_run(planned, fires):
+    """The offset log has the time; the evidence names both runs."""
+    history = history_of(records(6, first=5))
+    history.start("run-1", at=BEGIN)
+    history.set_checkpoint(card(firstBatch=5, firstPlannedMs=planned))
+    assert ("replayed-batch" in codes(diagnose(history, 2))) == fires
+
+
+def test_a_replayed_batch_names_both_runs():
+    """With their ids, short, and their times."""
+    history = history_of(records(5, run="0a1b2c3d-before", begin=BEGIN - 600_000, sink=FOREACH_BATCH))
+    history.end("0a1b2c3d-before", BEGIN - 500_000)
+    history.start("9f8e7d6c-after", at=BEGIN)
+    for i, record in enumerate(records(6, first=5, run="9f8e7d6c-after", sink=FOREACH_BATCH)):
+        if i == 0:
+            del record["durationMs"]["walCommit"]
+        history.append(parse(record))
+    shown = [str(one) for one in hint(diagnose(history, 2), "replayed-batch").evidence]
+    assert "run before: 0a1b2c3d, ended 2025-12-31 23:51:40 UTC" in shown
+    assert "this run: 9f8e7d6c, started 2026-01-01 00:00:00 UTC" in shown
