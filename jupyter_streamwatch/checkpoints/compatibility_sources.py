@@ -81,6 +81,12 @@ def _place(case: Case, at: int, stored: SourceOffset | None, before: SourceShape
         was = _topics(stored.value, now)
     if was is None:
         return False
+    if now.kind == "file" and _read_again(case, at, now):
+        reason = (
+            "At its start Spark reads the files of the last batch again, and refuses files outside of the new folder."
+        )
+        case.add("sources", "not-allowed", was, now.what, reason)
+        return True
     reason = {
         "file": "Files of the new place are new to the checkpoint, those of the old one are not read any more.",
         "kafka": "New topics start at their beginning, and what is left of the old ones is not read any more.",
@@ -89,17 +95,49 @@ def _place(case: Case, at: int, stored: SourceOffset | None, before: SourceShape
     return True
 
 
+def _read_again(case: Case, at: int, now: SourceShape) -> bool:
+    """Say whether the last batch took files that are not in the new folder (``Wrong basePath``, measured).
+
+    A start asks each source for the last batch once more (``MicroBatchExecution.populateStartOffsets``), and a file
+    source demands that its files are in its folder, unless that is a pattern (``FileStreamSource``).
+    """
+    log, folder, last = case.checkpoint.sources.get(at), _folder(now), case.checkpoint.lastOffset
+    if log is None or folder is None or last is None:
+        return False
+    ends = [_end(case, id, at) for id in (last - 1, last)]
+    if ends[1] is None:
+        return False
+    entries = range(0 if ends[0] is None else ends[0] + 1, ends[1] + 1)
+    taken = [names.local_path(file.path) for entry in entries if entry in log for file in log[entry]]
+    return any(not path.startswith(_roots(folder)) for path in taken)
+
+
+def _end(case: Case, batch: int, at: int) -> int | None:
+    entry = case.checkpoint.offsets.get(batch)
+    value = entry.sources[at].value if entry is not None and at < len(entry.sources) else None
+    end = value.get("logOffset") if isinstance(value, dict) else None
+    return end if isinstance(end, int) else None
+
+
+def _folder(now: SourceShape) -> str | None:
+    """Return the folder of a file source of this machine; None for patterns and for other places."""
+    folder = now.what.removeprefix("files ").strip()
+    return folder if folder.startswith("/") and not _PATTERN.search(folder) and "redacted" not in folder else None
+
+
+def _roots(folder: str) -> tuple[str, ...]:
+    return folder.rstrip("/") + "/", os.path.realpath(folder).rstrip("/") + "/"
+
+
 def _elsewhere(case: Case, at: int, now: SourceShape) -> str | None:
     """Return the folder of the files that were taken, when none of them is in the query's."""
-    log = case.checkpoint.sources.get(at)
-    folder = now.what.removeprefix("files ").strip()
-    if log is None or not folder.startswith("/") or _PATTERN.search(folder) or "redacted" in folder:
+    log, folder = case.checkpoint.sources.get(at), _folder(now)
+    if log is None or folder is None:
         return None
     taken = [names.local_path(file.path) for entry in list(log)[-3:] for file in log[entry]]
     if not taken or not all(path.startswith("/") for path in taken):
         return None
-    roots = {folder.rstrip("/") + "/", os.path.realpath(folder).rstrip("/") + "/"}
-    if any(path.startswith(tuple(roots)) for path in taken):
+    if any(path.startswith(_roots(folder)) for path in taken):
         return None
     return f"files {os.path.dirname(taken[-1])}"  # noqa: PTH120 - a path of Spark's, not of this machine
 

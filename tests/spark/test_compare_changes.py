@@ -146,10 +146,10 @@ CASES = [
     # Sources
     Case("source-added", _plain("city"), _union, "sources", "not-allowed"),
     Case("source-removed", _union, _plain("city"), "sources", "not-allowed"),
-    Case("sources-swapped", _union, _swapped, "sources", "silently-wrong"),
+    Case("sources-swapped", _union, _swapped, "sources", "not-allowed"),
     Case("source-type", _plain("city"), _rate, "sources", "not-allowed"),
     Case("source-type-micro", _plain("city"), _micro(2), "sources", "not-allowed"),
-    Case("source-path", _plain("city"), _plain("city", folder="other"), "sources", "silently-wrong"),
+    Case("source-path", _plain("city"), _plain("city", folder="other"), "sources", "not-allowed"),
     Case(
         "rate-limit-added", _plain("city"), _plain("city", maxFilesPerTrigger="1"), "rate-limit", "allowed", alone=False
     ),
@@ -287,3 +287,15 @@ def test_the_silent_wrong_rows_are_real(stage, watch):
     stage.add(SECOND)
     assert stage.run(writer) is None
     assert {"country": "Delhi", "count": 3} in stage.rows  # two rows of the city Delhi, one of the country
+
+
+def test_another_folder_of_a_source_that_was_quiet(stage, watch):
+    """Spark notices another folder only when the last batch took files of the old one; else it runs."""
+    start(stage, watch, _union(stage))
+    stage.add(SECOND)
+    assert stage.run(stage.writer(_union(stage)[0], "append")) is None
+    moved = stage.writer(stage.source().union(stage.source("third")).select("city"), "append")
+    changes, alone = stage.compare(moved), stage.compare(moved, NOTHING)
+    stage.add(SECOND)
+    assert stage.run(moved) is None
+    assert told(changes) == told(alone) == [("sources", "silently-wrong")]
