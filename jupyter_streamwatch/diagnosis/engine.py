@@ -13,7 +13,6 @@ from jupyter_streamwatch.diagnosis.load import load
 from jupyter_streamwatch.diagnosis.outcome import before, outcome
 from jupyter_streamwatch.diagnosis.ranking import rank
 from jupyter_streamwatch.diagnosis.registry import rules
-from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 from jupyter_streamwatch.diagnosis.verdict import verdict
 from jupyter_streamwatch.diagnosis.window import Window
 from jupyter_streamwatch.history import History
@@ -22,6 +21,7 @@ from jupyter_streamwatch.progress import Trigger, parse
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.hint import Hint
     from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 
 ADD_BATCH = (
     "batch-recomputed",
@@ -36,8 +36,6 @@ ADD_BATCH = (
     "slow-sink",
 )
 """The rules that explain the time inside addBatch, in this order: an earlier one makes a later one look true."""
-
-_DEFAULT = Thresholds()
 
 # Several views ask for the same diagnosis: it is kept as long as the snapshot that it was made from.
 _KEPT: WeakKeyDictionary[History, tuple[Any, Diagnosis]] = WeakKeyDictionary()
@@ -58,7 +56,7 @@ def diagnose(
         trigger: Seconds, ``"2 seconds"``, ``"availableNow"``, ``"once"`` or ``"continuous"``; beats what is known.
         now: The time in epoch ms, for a live query: only then can a batch be stuck. Without it the judgement is as of
             the last record.
-        thresholds: What counts as late, slow, large or many.
+        thresholds: What counts as late, slow, large or many; by default ``rules.thresholds``.
         others: Histories of the other queries of the session.
 
     Raises:
@@ -72,11 +70,11 @@ def diagnose(
     earlier = before(snapshot, others)
     clock = now if snapshot.running is not None else None  # the time matters only to a batch that runs
     run = None if earlier is None else earlier[0].runs[earlier[1]]
-    asked = (stated, thresholds, clock, rules.off, tuple(one.id for one in same), run)
+    t = thresholds or rules.thresholds
+    asked = (stated, t, clock, rules.off, tuple(one.id for one in same), run)
     kept = _KEPT.get(snapshot)
     if kept is not None and kept[0] == asked:
         return kept[1]
-    t = thresholds or _DEFAULT
     window, measured, hints = judged = _judge(Window(snapshot, t, trigger=stated, now=now, twins=same))
     came = None
     if earlier is not None:

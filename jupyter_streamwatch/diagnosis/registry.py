@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from jupyter_streamwatch.diagnosis.hint import Hint  # noqa: TC001 - the alias needs it
 from jupyter_streamwatch.diagnosis.load import Load
+from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 from jupyter_streamwatch.diagnosis.window import Window
 
 Check: TypeAlias = Callable[[Window, Load], "Hint | None"]
@@ -34,12 +35,17 @@ class Rule:
 
 
 class Rules(Mapping[str, Rule]):
-    """All rules by code; ``switch_off(code)`` silences one."""
+    """All rules by code; ``switch_off(code)`` silences one, in every view, until ``switch_on`` takes it back.
+
+    ``rules.thresholds = Thresholds(behind=1.2)`` sets what counts as late, slow, large or many, for every diagnosis
+    that is not given thresholds of its own.
+    """
 
     def __init__(self) -> None:
         """Start without a rule."""
         self._rules: dict[str, Rule] = {}
         self._off: frozenset[str] = frozenset()
+        self._thresholds = Thresholds()
 
     def __getitem__(self, code: str) -> Rule:
         """Return a rule; KeyError that names the right codes for an unknown one."""
@@ -64,6 +70,17 @@ class Rules(Mapping[str, Rule]):
     def off(self) -> frozenset[str]:
         """Codes of the rules that are switched off."""
         return self._off
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds of every diagnosis that is not given its own."""
+        return self._thresholds
+
+    @thresholds.setter
+    def thresholds(self, thresholds: Thresholds) -> None:
+        if not isinstance(thresholds, Thresholds):
+            raise TypeError(f"rules.thresholds takes a Thresholds object, not {type(thresholds).__name__}.")
+        self._thresholds = thresholds
 
     def switch_off(self, *codes: str) -> None:
         """Silence rules; KeyError for an unknown code."""

@@ -145,6 +145,20 @@ def test_thresholds_of_ones_own():
     assert all(row.reason.endswith(".") and row.source for row in sw.Thresholds.table())
 
 
+def test_thresholds_for_every_view():
+    """Set on the rules they hold for each diagnosis that has none of its own."""
+    made = history_of(records(ms=1700))
+    try:
+        sw.rules.thresholds = sw.Thresholds(capacity=0.9)
+        assert diagnose(made, 2).verdict == "keeping-up"
+        assert diagnose(made, 2, thresholds=sw.Thresholds()).verdict == "at-capacity"
+        with pytest.raises(TypeError, match="takes a Thresholds object, not dict"):
+            sw.rules.thresholds = {"capacity": 0.9}
+    finally:
+        sw.rules.thresholds = sw.Thresholds()
+    assert diagnose(made, 2).verdict == "at-capacity"
+
+
 def test_live_and_recorded_give_the_same():
     """A diagnosis depends on the history alone, not on how often it was asked."""
     batches = records(120, ms=lambda i: 2600 if 30 < i < 80 else 700, backlog=lambda i: 10 * abs(60 - i))
