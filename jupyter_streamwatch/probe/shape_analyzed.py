@@ -263,6 +263,9 @@ class _Reader:
             self._found.operators.append(OperatorShape("globalLimit", stateSchema=f"limit {node.text}"))
         return below
 
+    def _CollectMetrics(self, _node: Node, below: list[str]) -> list[str]:
+        return below  # observed metrics are no columns of the output
+
     def _EventTimeWatermark(self, node: Node, below: list[str]) -> list[str]:
         found = _WATERMARK.match(node.text)
         delay = delay_ms(found["delay"]) if found else None

@@ -99,6 +99,7 @@ QUERIES: dict[str, tuple[Callable[[Stage], Any], str]] = {
     ),
     "union": (lambda stage: stage.source().union(stage.source("other")).groupBy("city").count(), "update"),
     "table": (_with_table, "append"),
+    "top": (lambda stage: stage.source().groupBy("city").count().orderBy("count").limit(1), "complete"),
     "limit": (lambda stage: stage.source().limit(2), "append"),
 }
 
