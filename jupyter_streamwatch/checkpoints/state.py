@@ -150,7 +150,7 @@ class _Operator:
         count = told.get("numPartitions")
         if not isinstance(count, int) or isinstance(count, bool):
             shuffle = self._conf.get("spark.sql.shuffle.partitions", "")
-            count = int(shuffle) if is_number(shuffle) and len(partitions) > 1 else 0
+            count = int(shuffle) if is_number(shuffle) and partitions != [0] else 0
         if alone or not 0 < count <= _MOST_PARTITIONS:
             return partitions
         return sorted({*partitions, *range(count)})

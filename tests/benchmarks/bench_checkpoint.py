@@ -14,7 +14,9 @@ from statistics import median
 
 from jupyter_streamwatch.checkpoints import checkpoint
 
-CONF = {f"spark.sql.streaming.setting{number}": "true" for number in range(16)} | {"spark.sql.shuffle.partitions": "200"}
+CONF = {f"spark.sql.streaming.setting{number}": "true" for number in range(16)} | {
+    "spark.sql.shuffle.partitions": "200"
+}
 
 
 def make(folder: Path, batches: int = 10_000, partitions: int = 200, versions: int = 100) -> None:
@@ -67,7 +69,7 @@ def main() -> None:
         base = timed("list (os.walk)", listed, folder)
         for what, ask in {
             "open": checkpoint,
-            "open, ids and last entries": lambda at: _last(at),
+            "open, ids and last entries": _last,
             "restart(), with the state": lambda at: checkpoint(at).restart(),
             "text, with sizes": lambda at: str(checkpoint(at)),
             "all watermarks": lambda at: checkpoint(at).watermarks,
