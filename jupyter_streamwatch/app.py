@@ -200,12 +200,16 @@ class CompareApp(_Reads):
     description = """Compare a checkpoint with a query as a recording of it holds it: is the change safe?
 
     PATH is a checkpoint, RECORDING a file that `sw.watch(record=...)` or `%streamwatch record` wrote while a newer
-    version of the query ran, for example on test data. Ends with exit code 1 when a change is not allowed, or when
-    Spark would run it silently wrong.
+    version of the query ran, for example on test data. What a checkpoint does not hold (sink, output mode, filters,
+    rate limits) is compared with --against, a recording of the query as it was. Ends with exit code 1 when a change
+    is not allowed, or when Spark would run it silently wrong.
     """
     examples = (
         "jupyter streamwatch compare /data/checkpoints/orders newer.jsonl\n"
-        "jupyter streamwatch compare /data/checkpoints/orders newer.jsonl --query=orders"
+        "jupyter streamwatch compare /data/checkpoints/orders newer.jsonl --query=orders --against=run.jsonl"
+    )
+    against = Unicode(help="A recording of a run on this checkpoint, for what the checkpoint does not hold.").tag(
+        config=True
     )
     json = Bool(False, help="Print JSON, for programs.").tag(config=True)
 
@@ -215,9 +219,9 @@ class CompareApp(_Reads):
         import jupyter_streamwatch as sw
 
         found = sw.checkpoint(arguments[0])
-        changes = found.compare(self._history(self.read(arguments[1:])))
+        changes = found.compare(self._history(self.read(arguments[1:])), self.against or None)
         if self.json:
-            _print_json({"changes": [change.to_dict() for change in changes], "unseen": list(changes.unseen)})
+            _print_json(changes.to_dict())
         else:
             print(changes)  # noqa: T201
         if any(change.verdict in DANGER for change in changes):
@@ -255,6 +259,7 @@ for _app in (DiagnoseApp, CheckpointApp, CompareApp):
     _app.flags = {**_app.flags, "json": ({_app.__name__: {"json": True}}, "Print JSON, for programs.")}
 for _reads in (ReportApp, DiagnoseApp, CompareApp):
     _reads.aliases = _aliases(_reads, "query", "trigger", "format")
+CompareApp.aliases = {**CompareApp.aliases, "against": ("CompareApp.against", CompareApp.against.help)}
 _OUTPUT: dict[Any, Any] = {("o", "output"): ("ReportApp.output", ReportApp.output.help)}
 ReportApp.aliases = {**ReportApp.aliases, **_OUTPUT}
 

@@ -13,7 +13,9 @@ from jupyter_core.application import NoStart
 
 from jupyter_streamwatch import testing
 from jupyter_streamwatch.app import StreamWatchApp
+from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.shape import Shape, SourceShape
 
 
 @pytest.fixture
@@ -102,6 +104,48 @@ def test_diagnose_takes_trigger_and_query(call, recorded):
 def test_a_mistake_is_one_sentence(call, arguments, words):
     """What is missing or wrong is named with the remedy; no traceback."""
     assert words in refused(call(*arguments))
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """A checkpoint of one rate source, with a batch that is done."""
+    for part, line in (
+        ("offsets", '{"batchWatermarkMs":0,"batchTimestampMs":1772370000000,"conf":{}}\n5'),
+        ("commits", "{}"),
+    ):
+        (tmp_path / "cp" / part).mkdir(parents=True)
+        (tmp_path / "cp" / part / "0").write_text(f"v1\n{line}")
+    (tmp_path / "cp" / "metadata").write_text('{"id":"11111111-2222-4333-8444-555555555555"}')
+    return tmp_path / "cp"
+
+
+def test_checkpoint_prints_what_a_restart_does(call, checkpoint):
+    """Text for people, JSON for programs; nothing in the folder changes."""
+    before = {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")}
+    text = call("checkpoint", checkpoint)
+    assert text.code == 0
+    assert "runs batch 1" in text.out
+    assert json.loads(call("checkpoint", checkpoint, "--json").out)["restart"]["batchId"] == 1
+    assert {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")} == before
+
+
+@pytest.mark.parametrize(("sources", "code"), [(1, 0), (2, 1)])
+def test_compare_ends_with_1_when_a_change_is_not_safe(call, checkpoint, tmp_path, sources, code):
+    """A second source is what Spark refuses; the same one is not."""
+    history = testing.history(name="newer")
+    rate = SourceShape("rate", "rate, 5 rows/s")
+    history.set_facts(Facts(shape=Shape(mode="classic", sources=(rate,) * sources, operators=(), state=())))
+    testing.recording(history).save(tmp_path / "newer.jsonl")
+    done = call("compare", checkpoint, tmp_path / "newer.jsonl", "--json")
+    found = json.loads(done.out)
+    assert done.code == code
+    assert [change["verdict"] for change in found["changes"]] == ["not-allowed"] * code
+    assert ("sources: " in call("compare", checkpoint, tmp_path / "newer.jsonl").out) == bool(code)
+
+
+def test_compare_needs_to_know_what_the_query_is(call, checkpoint, recorded):
+    """A recording without it, as one of progress alone, is refused with the remedy."""
+    assert "not known what it is" in refused(call("compare", checkpoint, recorded))
 
 
 @pytest.mark.parametrize(
