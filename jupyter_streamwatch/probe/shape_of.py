@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe import jvm, shape_classic, shape_connect
+from jupyter_streamwatch.probe import shape_classic, shape_connect
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.shape import Shape
 
@@ -45,38 +44,22 @@ def shape(x: Any, settings: Iterable[str] = PINNED) -> Shape:
     """
     what = _what(x)
     connect = any(kind.__module__.startswith("pyspark.sql.connect") for kind in type(x).__mro__)
-    if what == "StreamingQuery" and not connect:
-        return query(None, x, settings)
-    session = x.sparkSession if what == "DataFrame" else getattr(x, "_session" if connect else "_spark", None)
+    session = x if what == "StreamingQuery" else _session(x, what)
     nothing = Shape(mode="connect" if connect else "classic")
-    if what == "DataFrame" and ask(session, lambda: x.isStreaming, True, seconds=SECONDS, line="shape") is False:
+    if what == "DataFrame" and ask(session, lambda: x.isStreaming, True, seconds=SECONDS) is False:
         raise ValueError(
             "This DataFrame is not a streaming query: it reads no stream. Give the one that spark.readStream made, "
             "its writeStream, or the query that start() returned."
         )
     wanted = tuple(settings)
-    if connect:
-        return ask(session, lambda: shape_connect.read(x, what, wanted), nothing, seconds=SECONDS, line="shape")
-    return ask(session, lambda: shape_classic.read(x, what, wanted), nothing, seconds=SECONDS, line="shape")
+    read = shape_connect.read if connect else shape_classic.read
+    # Asked in the probe's own line: what it reads with in the JVM serves one thread at a time.
+    return ask(session, lambda: read(x, what, wanted), nothing, seconds=SECONDS)
 
 
-def query(spark: Any, run: Any, settings: Iterable[str] = PINNED) -> Shape:
-    """Learn what a classic query is; ``spark`` is its session when it is known. Never raises."""
-    wanted = tuple(settings)
-    session = spark if spark is not None else _session(run)
-    return ask(
-        session if session is not None else run,
-        lambda: shape_classic.read(run, "StreamingQuery", wanted),
-        Shape(mode="classic"),
-        seconds=SECONDS,
-        line="shape",
-    )
-
-
-def _session(run: Any) -> Any:
-    sql = sys.modules.get("pyspark.sql")
-    session = getattr(sql, "SparkSession", None)
-    return None if session is None or jvm.is_connect(run) else session.getActiveSession()
+def _session(x: Any, what: str) -> Any:
+    """Return the session of a DataFrame or a writer; a writer's is private, and has two names."""
+    return x.sparkSession if what == "DataFrame" else getattr(x, "_spark", None) or getattr(x, "_session", None)
 
 
 def _what(x: Any) -> str:
