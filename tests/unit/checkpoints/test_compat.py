@@ -9,7 +9,14 @@ import pytest
 
 from jupyter_streamwatch.checkpoints.changes import Change, Changes
 from jupyter_streamwatch.checkpoints.compatibility import compare, judge
-from jupyter_streamwatch.checkpoints.model import Field, OffsetEntry, SourceOffset, StateOperator, StateStore
+from jupyter_streamwatch.checkpoints.model import (
+    Field,
+    OffsetEntry,
+    SourceFile,
+    SourceOffset,
+    StateOperator,
+    StateStore,
+)
 from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.recording import Recording
@@ -172,6 +179,31 @@ def test_kafka_topics_are_in_the_offsets():
 
 
 @pytest.mark.parametrize(
+    ("folder", "verdict"),
+    [
+        ("/in", None),
+        ("/", None),
+        ("/in/deeper", "not-allowed"),
+        ("/other", "not-allowed"),
+        ("relative", None),
+        ("s3a://bucket/in", None),
+    ],
+)
+def test_the_folder_of_a_file_source(folder, verdict):
+    """The log of the source names the files that it took: another folder is seen without a watched run."""
+    checkpoint = replace(NEW, sources={0: {0: (SourceFile("file:///in/1.json"),)}})
+    now = replace(COUNTED, sources=(SourceShape("file", f"files {folder}", ()),))
+    assert told(judge(checkpoint, now, None)) == ([("sources", verdict)] if verdict else [])
+
+
+def test_a_pattern_in_place_of_a_folder():
+    """Spark demands of a folder that it holds the files of the last batch, of a pattern it does not."""
+    checkpoint = replace(NEW, sources={0: {0: (SourceFile("file:///in/1.json"),)}})
+    now = replace(COUNTED, sources=(SourceShape("file", "files /other/*", ()),))
+    assert told(judge(checkpoint, now, COUNTED)) == [("sources", "silently-wrong")]
+
+
+@pytest.mark.parametrize(
     ("was", "now", "verdict"),
     [
         (("kafka", "orders"), ("kafka", "refunds"), "allowed"),
@@ -240,6 +272,19 @@ def test_only_a_query_can_be_compared(x):
     """Anything else is refused with a sentence that says what to give."""
     with pytest.raises(TypeError, match="streaming DataFrame, its writeStream"):
         compare(NEW, x)
+
+
+def _limited(mode: str | None) -> Shape:
+    operators = (*(COUNTED.operators or ()), OperatorShape("globalLimit", stateSchema="limit 3"))
+    state = (StateShape(0, "globalLimit"), StateShape(1, "stateStoreSave", (Column("city", "string"),), (A_COUNT,)))
+    return replace(COUNTED, operators=operators, state=state, outputMode=mode)
+
+
+@pytest.mark.parametrize("mode", ["complete", None])
+def test_the_top_of_an_aggregation(mode):
+    """Spark explains a limit as it runs in append mode; in complete mode it keeps no state, and is no new operator."""
+    assert told(judge(NEW, _limited(mode), None)) == []
+    assert told(judge(NEW, _limited("append"), None)) == [("state-schema", "not-allowed")]
 
 
 def test_changes_show_themselves():
