@@ -112,7 +112,7 @@ def _hint(hint: dict[str, Any]) -> str:
 def _checkpoint(sheet: dict[str, Any] | None) -> list[str]:
     if sheet is None:
         return []
-    rows = [[escape(label), escape(value)] for label, value, _ in sheet["rows"]]
+    rows = [[escape(label), escape(tip if label == "Where" and tip else value)] for label, value, tip in sheet["rows"]]
     parts = ["### Checkpoint", escape(f"{sheet['summary'][:1].upper()}{sheet['summary'][1:]}")]
     parts.extend(escape(sentence) for sentence in sheet["restart"])
     if sheet["code"]:
