@@ -83,7 +83,7 @@ def source_not_replayable(window: Window, load: Load) -> Hint | None:
             return Hint(
                 code="source-not-replayable",
                 severity="info",
-                title=f"{source_name(one.description)} cannot be read again after a failure",
+                title=f"Rows of {source_name(one.description)} cannot be read again after a failure",
                 evidence=(Evidence("source", kind(one.description) or ""),),
                 cause=cause,
                 fix="Use it for trying things out; for data that matters read from Kafka, files or a table.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays, window_length
-from jupyter_streamwatch.diagnosis.measure import gathered
+from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import known
 from jupyter_streamwatch.format import duration, exact, number, when
@@ -34,6 +34,7 @@ def watermark_unset(window: Window, load: Load) -> Hint | None:
         return None
     rows = sum(one.numInputRows or 0 for one in records)
     column = column_name(window)
+    named = f"column {column}" if column else "the event-time column"
     return Hint(
         code="watermark-unset",
         severity="warning",
@@ -42,9 +43,8 @@ def watermark_unset(window: Window, load: Load) -> Hint | None:
             Evidence("numInputRows", rows, "rows", _ids(records)),
             Evidence("eventTime.watermark", recent[-1].eventTime["watermark"], "", _ids(recent)),
         ),
-        cause=f"No row has a value in {column or 'the event-time column'}: it is null, most often because the text"
-        f" could not"
-        " be parsed as a timestamp, or its name is wrong in the schema.",
+        cause=f"No row has a value in {named}: it is null, most often because the text could not be parsed as a"
+        " timestamp, or its name is wrong in the schema.",
         fix="Look at the column in a batch read of the same source; parse it with the right format and time zone.",
         code_fix=f'df.select(F.count("*"), F.count("{column}"))  # in a batch read: how many are not null'
         if column
@@ -162,7 +162,7 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
     most = int(window.t.late_batches)
     dropped, rows = window.column("state.numRowsDroppedByWatermark")[-most:], window.column("numInputRows")[-most:]
     ids = window.column("batchId")[-most:]
-    where = [place for place, count in enumerate(dropped) if count > 0]
+    where = [place for place, late in enumerate(dropped) if late > 0]
     total, came = sum(dropped[place] for place in where), sum(known(rows))
     batches = tuple(int(ids[place]) for place in where if ids[place] == ids[place])[-20:]
     if not where:
@@ -175,11 +175,12 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
     late = held_back(window, most)
     fix = "A longer delay keeps more rows; results of append mode come later by as much, and state is kept longer."
     if needed:
-        fix = (
-            f"A delay of {duration(needed[0])} would have kept the oldest row of 95 % of the batches,"
-            f" {duration(needed[1])}"
-            f" that of 99 %. {fix}"
-        )
+        most_of, nearly_all = map(duration, needed)
+        kept = f"A delay of {nearly_all} would have kept the oldest row of 99 % of the batches."
+        if most_of != nearly_all:
+            kept = f"A delay of {most_of} would have kept the oldest row of 95 % of the batches,"
+            kept += f" {nearly_all} that of 99 %."
+        fix = f"{kept} {fix}"
     cause = "These rows belong to results that the watermark has closed already: they came later than its delay allows."
     if wait == 0:
         cause = (
@@ -187,11 +188,11 @@ def late_rows_dropped(window: Window, load: Load) -> Hint | None:
             " moment or"
             " with the same time."
         )
-    of = f" of {number(came)}" if came and share is not None and share <= 1 else ""
+    told = f"{number(total)} of {number(came)} rows" if came and share and share <= 1 else count(total, "row")
     return Hint(
         code="late-rows-dropped",
         severity="info" if share is not None and share < window.t.late_share else "warning",
-        title=f"At least {number(total)}{of} rows came too late and were dropped",
+        title=f"At least {told} came too late and {'was' if total == 1 else 'were'} dropped",
         evidence=gathered(
             Evidence("numRowsDroppedByWatermark", total, "rows", batches),
             Evidence("numInputRows", came, "rows", batches) if came else None,

@@ -222,7 +222,7 @@ def duplicate_query(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="duplicate-query",
         severity="warning",
-        title=f"The same query seems to be active {len(ids)} times",
+        title=f"The same query seems to be active {'twice' if len(ids) == 2 else f'{len(ids)} times'}",
         evidence=(
             *(Evidence("id", one) for one in ids[:5]),
             Evidence("sources", ", ".join(window.facts.sources)),

@@ -8,7 +8,7 @@ from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import backlog, gathered
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.series import known, median
-from jupyter_streamwatch.format import duration, number
+from jupyter_streamwatch.format import duration, exact, number
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
@@ -33,13 +33,13 @@ def rate_limit_reached(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="rate-limit-reached",
         severity="warning" if lags else "info",
-        title=f"Every batch takes its limit of {value:g} {_thing(name, value)}{waits}",
+        title=f"Every batch takes its limit of {exact(value)} {_thing(name, value)}{waits}",
         evidence=gathered(
             Evidence("numInputRows", rows, "rows", window.evidence()) if rows is not None else None,
             Evidence(name, value) if name else None,
             backlog(load),
         ),
-        cause=f"The source limits a batch ({name or 'a limit'}), and more rows arrive than it lets through."
+        cause=f"The source limits a batch{f' ({name})' if name else ''}, and more rows arrive than it lets through."
         if lags
         else "The source limits how much a batch takes.",
         fix="Raise the limit: batches end well before the next trigger."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
 from jupyter_streamwatch.diagnosis.series import held, median
-from jupyter_streamwatch.format import duration
+from jupyter_streamwatch.format import duration, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,6 +120,11 @@ def batch_time(window: Window, load: Load) -> tuple[Evidence, ...]:
         Evidence("triggerExecution", window.typical, "ms", window.evidence()) if window.typical is not None else None,
         Evidence("trigger interval", load.interval, "ms") if load.interval else None,
     )
+
+
+def count(value: float | None, what: str, ending: str = "s") -> str:
+    """Write a number of things: ``1 row``, ``12.4k rows``."""
+    return f"{number(value)} {what}{'' if value == 1 else ending}"
 
 
 def trigger_code(seconds: float) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
+from jupyter_streamwatch.diagnosis.measure import count
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
-from jupyter_streamwatch.format import number
 from jupyter_streamwatch.probe.names import source as source_name
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def missed_progress(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="missed-progress",
         severity="info",
-        title=f"{number(missing)} batches are missing between batch {gaps[0][0]} and batch {gaps[-1][1]}",
+        title=f"{count(missing, 'batch', 'es')} {'is' if missing == 1 else 'are'} missing between batch"
+        f" {gaps[0][0]} and batch {gaps[-1][1]}",
         evidence=(Evidence("missing batches", missing, "", tuple(one for gap in gaps[-10:] for one in gap)),),
         cause="Their progress was not received: the log was cut, the listener was attached later, or events were"
         " dropped.",
@@ -77,7 +78,7 @@ def metric_unreliable(window: Window, load: Load) -> Hint | None:
                 code="metric-unreliable",
                 severity="info",
                 title=f"{source_name(one.description)} says that nothing waits, but its offsets say"
-                f" {number(one.backlog)} rows",
+                f" {count(one.backlog, 'row')}",
                 evidence=(
                     Evidence("maxOffsetsBehindLatest", 0, "rows", ids),
                     Evidence("latestOffset - endOffset", one.backlog or 0, "rows", ids),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
-from jupyter_streamwatch.diagnosis.measure import gathered
+from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import median
-from jupyter_streamwatch.format import duration, number
+from jupyter_streamwatch.format import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def too_many_partitions(window: Window, load: Load) -> Hint | None:
     keep = _target(busiest, state, partitions)
     costly = load.pressed or _commit(last) >= t.partition_ms or (cost or 0.0) >= t.partition_ms * partitions
     shown = f"{'At least ' if inferred else ''}{partitions}"
-    what = f"{number(rows)} rows" if rows else f"{number(state)} rows of state"
+    what = count(rows, "row") if rows else f"{count(state, 'row')} of state"
     return Hint(
         code="too-many-partitions",
         severity="warning" if costly else "info",

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
-from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.measure import batch_time, count, gathered, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
-from jupyter_streamwatch.format import duration, exact, number, percent
+from jupyter_streamwatch.format import duration, exact, percent
 from jupyter_streamwatch.probe.names import source as source_name
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def source_stuck(window: Window, load: Load) -> Hint | None:
         return Hint(
             code="source-stuck",
             severity="warning",
-            title=f"{name} has {number(seen[-1].backlog)} rows waiting, and {len(records)} batches took none of them",
+            title=f"{name} has {count(seen[-1].backlog, 'row')} waiting, and {len(records)} batches took none of them",
             evidence=(
                 Evidence(f"backlog of {name}", seen[-1].backlog or 0, "rows", ids),
                 Evidence(f"numInputRows of {name}", 0, "rows", ids),
@@ -115,8 +115,8 @@ def offset_rewind(window: Window, load: Load) -> Hint | None:
                 severity="warning",
                 title=f"Offsets of {name} went back from {exact(was)} to {exact(now)}",
                 evidence=(
-                    Evidence(f"offset of {where}", was, "rows", (before.batchId,)),
-                    Evidence(f"offset of {where}", now, "rows", (before.batchId + 1,)),
+                    Evidence(f"offset of {where}", was, "", (before.batchId,)),
+                    Evidence(f"offset of {where}", now, "", (before.batchId + 1,)),
                 ),
                 cause="The topic was deleted and made again, or the query reads another cluster: rows between the"
                 " two places"

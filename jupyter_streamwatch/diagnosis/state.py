@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import column_name
-from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, gathered, matters, seen, shorter
+from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, count, gathered, matters, seen, shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median, surely
 from jupyter_streamwatch.format import duration, number, size
@@ -181,7 +181,8 @@ def state_reload(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="state-reload",
         severity="warning" if load.pressed else "info",
-        title=f"{number(lost)} partitions of the state are loaded from the checkpoint in a batch",
+        title=f"{count(lost, 'partition')} of the state {'is' if lost == 1 else 'are'} loaded from the checkpoint in a"
+        " batch",
         evidence=(Evidence("loadedMapCacheMissCount", lost, "partitions", ids),),
         cause="A partition's state was not in the memory of the executor that got its task, because executors come"
         " and go or"

@@ -100,12 +100,16 @@ def overhead_bound(window: Window, load: Load) -> Hint | None:
     if max(parts.values()) > window.t.dominates * load.typical:
         return None
     code, effect = _longer_trigger(window, load)
+    fixed = min(fit.fixed_ms[1], load.typical)
+    part = f"{duration(fixed)} of a batch's {duration(load.typical)} do"
+    if fixed >= load.typical:
+        part = f"A batch's {duration(load.typical)} do"
     return Hint(
         code="overhead-bound",
         severity="warning",
-        title=f"{duration(fit.fixed_ms[1])} of a batch's {duration(load.typical)} do not depend on its rows",
+        title=f"{part} not depend on its rows",
         evidence=(
-            Evidence("fixed cost", fit.fixed_ms[1], "ms", window.evidence()),
+            Evidence("fixed cost", fixed, "ms", window.evidence()),
             *batch_time(window, load),
             *gathered(seen(window, "numInputRows", "rows")),
         ),
@@ -114,7 +118,7 @@ def overhead_bound(window: Window, load: Load) -> Hint | None:
         code_fix=code,
         effect=effect,
         link=API + "#triggers",
-        share=min(fit.fixed_ms[1] / load.typical, 1.0),
+        share=fixed / load.typical,
     )
 
 
@@ -191,7 +195,6 @@ def _longer_trigger(window: Window, load: Load) -> tuple[str | None, Effect | No
     if seconds is None or high > 20 * load.interval / 1000:
         return None, None
     shares = (low / seconds, best / seconds, high / seconds)
-    text = (
-        f"batches would take about {percent(shares[1])} of the interval ({percent(shares[0])} to {percent(shares[2])})"
-    )
+    least, about, most = map(percent, shares)
+    text = f"batches would take about {about} of the interval" + (f" ({least} to {most})" if least != most else "")
     return trigger_code(seconds), Effect("utilisation", *shares, "share", text)

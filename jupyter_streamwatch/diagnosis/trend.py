@@ -166,7 +166,7 @@ def _compaction(window: Window, found: Rhythm) -> tuple[str, str, str | None]:
         fix = "Nothing to do while these batches are early enough. Fewer, larger input files keep the log short."
     elif "FileSink" in window.sink and found.part in (None, "addBatch"):
         cause = f"The file sink merges its log {every} batch{where}, and the log has all files that it ever wrote."
-        fix = "Write fewer, larger files, or let the log forget old ones: who reads the folder then misses these."
+        fix = "Write fewer, larger files, or let the log forget old ones: readers of the folder then miss them."
         code = '.option("retention", "7 days")  # of the file sink'
     elif "Delta" in window.sink and found.part in (None, "addBatch"):
         cause = f"Delta writes a checkpoint of the table's log {every} commit{where}; it has all files of the table."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.diagnosis.measure import count
 from jupyter_streamwatch.diagnosis.series import median
 from jupyter_streamwatch.format import clean, duration, middle, number, percent, rate
 
@@ -143,10 +144,9 @@ def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a 
         return "catching-up", "Batches follow each other without a pause, with fewer rows from batch to batch."
     if load.backlog is not None and load.trend == "steady":
         if load.backlog < max(load.rows or 0.0, 1.0):
-            return (
-                "keeping-up",
-                f"Batches follow each other without a pause, and only {number(load.backlog)} rows wait.",
-            )
+            one = load.backlog == 1
+            waits = f"only {count(load.backlog, 'row')} wait{'s' * one}" if load.backlog else "nothing waits"
+            return "keeping-up", f"Batches follow each other without a pause, and {waits}."
         return "at-capacity", f"Batches follow each other without a pause. {_backlog(load)}, neither more nor less."
     if window.facts.rateLimit == () and not load.limited and load.judged >= window.t.min_trend:
         return "keeping-up", "Each batch takes all that is there, and batches do not grow."
