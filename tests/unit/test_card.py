@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_streamwatch import cards, cardsheet, overview, testing
 from jupyter_streamwatch.cards import Cards
-from jupyter_streamwatch.checkpoints import card
+from jupyter_streamwatch.checkpoints import card, known
 from jupyter_streamwatch.checkpoints.card import Card, Pinned
 from jupyter_streamwatch.checkpoints.files import Local
 from jupyter_streamwatch.facts import Facts
@@ -262,3 +262,16 @@ def _diagnosis():
     from jupyter_streamwatch.diagnosis.hint import Diagnosis
 
     return Diagnosis("keeping-up", "Batches take 1 s.")
+
+
+def test_the_sink_of_a_watched_query_is_known(watched, monkeypatch):
+    """A checkpoint holds no sink: the last watched run of its id in this kernel says which one it is."""
+    from jupyter_streamwatch.watcher import Watch
+
+    monkeypatch.setattr(Watch, "current", lambda: SimpleNamespace(histories=lambda: [watched.history]))
+    found = known.sink(watched.history.id)
+    assert (found.kind, found.name) == ("foreachBatch", "orders")
+    assert known.sink("another") is None
+    assert known.sink(None) is None
+    monkeypatch.setattr(Watch, "current", lambda: None)
+    assert known.sink(watched.history.id) is None
