@@ -9,6 +9,7 @@ beginning, rate the time of the first start.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.files import Tree
 
 _COMPACT = ".compact"
+_BATCH = re.compile(r'(?<!\\)"batchId"\s*:\s*(\d{1,18})(?!\d)')
 _VERSION = re.compile(r"\0?v\d{1,9}\s*$")
 
 
@@ -44,6 +46,7 @@ class FileLog:
         self._tree = tree
         self._folder = folder
         self._lines: dict[str, list[str]] = {}
+        self._groups: dict[str, dict[int, list[str]]] = {}
         self.problems: list[str] = []
 
     @cached_property
@@ -61,6 +64,11 @@ class FileLog:
         return max([*self._plain, *self._compact[-1:]], default=None)
 
     @property
+    def has_first(self) -> bool:
+        """Whether entry 0 has a file of its own."""
+        return 0 in self._plain
+
+    @property
     def numbers(self) -> list[int]:
         """Numbers of the entries that have a file of their own, ascending."""
         return sorted({*self._plain, *self._compact})
@@ -70,20 +78,17 @@ class FileLog:
 
         A line without a batch's number belongs to the file that it stands in.
         """
-        compacted: dict[int, dict[int, list[dict[str, Any]]]] = {}
         end = self.last
         for number in range(first, min(last, -1 if end is None else end) + 1):
             if number in self._plain:
                 yield number, [line for line in self._json(str(number)) if line.get("batchId", number) == number]
                 continue
-            holder = next((one for one in self._compact if one >= number), None)
-            if holder is None:
-                continue
-            if holder not in compacted:
-                compacted[holder] = _by_batch(self._json(f"{holder}{_COMPACT}"), first, min(last, holder))
-            found = compacted[holder].get(number)
-            if found is not None:
-                yield number, found
+            at = bisect_left(self._compact, number)
+            if at < len(self._compact):
+                name = f"{self._compact[at]}{_COMPACT}"
+                lines = self._grouped(name).get(number)
+                if lines is not None:
+                    yield number, self._parsed(name, lines)
 
     def whole(self, number: int) -> list[dict[str, Any]]:
         """All lines of the file of one entry."""
@@ -93,9 +98,22 @@ class FileLog:
         """Number of the newest compacted entry."""
         return self._compact[-1] if self._compact else None
 
+    def _grouped(self, name: str) -> dict[int, list[str]]:
+        """The lines of a compacted entry by the batch that they name: there may be a million, few are asked for."""
+        if name not in self._groups:
+            groups: dict[int, list[str]] = {}
+            for line in self.lines(name)[1:]:
+                if found := _BATCH.search(line):
+                    groups.setdefault(int(found[1]), []).append(line)
+            self._groups[name] = groups
+        return self._groups[name]
+
     def _json(self, name: str) -> list[dict[str, Any]]:
+        return self._parsed(name, self.lines(name)[1:])
+
+    def _parsed(self, name: str, lines: Iterable[str]) -> list[dict[str, Any]]:
         found, bad = [], 0
-        for line in self.lines(name)[1:]:
+        for line in lines:
             if not line.strip():
                 continue
             try:
@@ -142,22 +160,15 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
         """Read nothing yet."""
         self.index = index
         self.log = FileLog(tree, f"sources/{index}")
-        self._first: list[str] | None = None
 
-    @property
-    def first(self) -> list[str]:
-        """Lines of entry 0: what a source that is no file source keeps from its first start."""
-        if self._first is None:
-            self._first = self.log.lines("0") if 0 in self.log.numbers else []
-        return self._first
-
-    @property
+    @cached_property
     def initial(self) -> Any:
         """What the source wrote at its first start (Kafka: its first offsets; rate: epoch ms); None for files."""
-        if len(self.first) < 2 or not _VERSION.match(self.first[0]):
+        first = self.log.lines("0") if self.log.has_first else []
+        if len(first) < 2 or not _VERSION.match(first[0]):
             return None
         try:
-            found = loads(self.first[1])
+            found = loads(first[1])
         except NotJsonError:
             return None
         return None if isinstance(found, dict) and "path" in found else found
@@ -175,26 +186,26 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
         return files, missing
 
     def __getitem__(self, entry: int) -> tuple[SourceFile, ...]:
-        """The files of one entry."""
-        for number, lines in self.log.entries(entry, entry):
-            if number == entry:
-                return tuple(
-                    SourceFile(redact(clean(one.path)), one.timestampMs, number)
-                    for one in (_taken(line, number) for line in lines if isinstance(line.get("path"), str))
-                )
-        raise KeyError(entry)
+        """The files of one entry; none when a compacted entry that should have them has not."""
+        if entry not in self._numbers:
+            raise KeyError(entry)
+        return tuple(SourceFile(redact(clean(one.path)), one.timestampMs, entry) for one in self.taken(entry, entry)[0])
 
     def __iter__(self) -> Iterator[int]:
         """Numbers of the entries; those that a compacted one replaced are in it."""
-        if self.initial is not None or self.log.last is None:
-            return iter(())
-        compacted = self.log.compacted_last()
-        first = 0 if compacted is not None else self.log.numbers[0]
-        return iter(range(first, self.log.last + 1))
+        return iter(self._numbers)
 
     def __len__(self) -> int:
         """Number of entries."""
-        return sum(1 for _ in self)
+        return len(self._numbers)
+
+    @cached_property
+    def _numbers(self) -> dict[int, None]:
+        if self.initial is not None:
+            return {}
+        compacted = self.log.compacted_last()
+        replaced = range(0 if compacted is None else compacted + 1)
+        return dict.fromkeys([*replaced, *(number for number in self.log.numbers if number >= len(replaced))])
 
     def to_dict(self) -> dict[str, Any]:
         """The source's number and its newest entries, ready for JSON."""
@@ -244,12 +255,3 @@ class SinkLog(Part):
 def _taken(line: dict[str, Any], entry: int) -> Taken:
     at = line.get("timestamp")
     return Taken(line["path"], at if isinstance(at, int) and not isinstance(at, bool) else None, entry)
-
-
-def _by_batch(lines: Iterable[dict[str, Any]], first: int, last: int) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
-    for line in lines:
-        number = line.get("batchId")
-        if isinstance(number, int) and first <= number <= last:
-            found.setdefault(number, []).append(line)
-    return found

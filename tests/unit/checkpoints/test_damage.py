@@ -44,7 +44,7 @@ def look_at_everything(files: dict[str, bytes]) -> None:
         found.watermarks, found.times, found.state()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_damaged_bytes(data: st.DataObject) -> None:
     """A few bytes of a real file are changed, cut off or put in: nothing raises."""
@@ -63,7 +63,7 @@ def test_damaged_bytes(data: st.DataObject) -> None:
     look_at_everything({**CONTENT[name], file: bytes(content)})
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.sampled_from(SMALL), st.data())
 def test_lost_and_empty_files(name: str, data: st.DataObject) -> None:
     """Any files may be missing or empty."""
@@ -97,7 +97,7 @@ KEYS = st.sampled_from(
 OFFSET = JSON | st.dictionaries(KEYS, JSON, max_size=4) | st.lists(st.dictionaries(KEYS, JSON, max_size=2), max_size=3)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(JSON, st.lists(OFFSET, max_size=3), st.lists(OFFSET, max_size=3), JSON)
 def test_made_up_entries(metadata: object, first: list, second: list, commit: object) -> None:
     """Offsets and metadata of any shape."""
@@ -111,7 +111,7 @@ def test_made_up_entries(metadata: object, first: list, second: list, commit: ob
 
 
 @pytest.mark.oldest
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_any_text_is_an_entry_or_a_problem(text: str) -> None:
     """The parsers of single files take any text."""
@@ -122,7 +122,7 @@ def test_any_text_is_an_entry_or_a_problem(text: str) -> None:
     assert log.metadata_id(text) is None or text.strip().startswith("{")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_schema_or_an_error(content: bytes) -> None:
     """The schema reader raises its own error alone."""
