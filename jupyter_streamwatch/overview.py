@@ -126,11 +126,12 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
     name = redact(clean(history.name or "")) or f"query {history.id[:8]}"
     level = LEVELS[diagnosis.verdict]
     live = now is not None and (session is None or session.state == "live")
+    reason = diagnosis.reason if diagnosis.outcome is None else f"{diagnosis.reason} {diagnosis.outcome.text}"
     return Line(
         id=history.id,
         name=middle(name, NAME_LENGTH),
         fullName=name,
-        state=State(diagnosis.verdict, diagnosis.label, level, SHAPES[level], diagnosis.reason),
+        state=State(diagnosis.verdict, diagnosis.label, level, SHAPES[level], reason),
         ended=diagnosis.verdict in ENDED,
         rates=_rates(history, last),
         batch=_batch(history, last),

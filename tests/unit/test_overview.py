@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from jupyter_streamwatch import notes, overview
-from jupyter_streamwatch.diagnosis import Backlog
+from jupyter_streamwatch.diagnosis import Backlog, Outcome
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.notes import Note
 from jupyter_streamwatch.progress import parse
@@ -337,3 +337,10 @@ def test_redacting_twice_changes_nothing():
     queried.end(RUN, START, "boom password=geheim123", "X")
     note = line(queried, verdict("failed")).to_dict()["note"]
     assert note["text"] == "X: boom password=*********(redacted)"
+
+
+def test_what_became_of_a_prediction_stands_with_the_reason():
+    """After a restart the line says whether the last hint was right, in one more sentence."""
+    came = Outcome("slow-checkpoint", "batch time", (500.0, 600.0, 900.0), 2000.0, 700.0, "ms", "As predicted: 700 ms.")
+    judged = replace(verdict("keeping-up", reason="Batches take 700 ms."), outcome=came)
+    assert line(history(3), judged).state.reason == "Batches take 700 ms. As predicted: 700 ms."
