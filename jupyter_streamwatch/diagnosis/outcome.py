@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Judged = tuple["Window", "Load", "tuple[Hint, ...]"]
 
 _FEWEST = 5  # settled batches of this run: the first ones are still warming up
+_TRIES = 5  # runs that are looked back
 _ALIKE = 1.5  # times the rows a batch: beyond it the times of two runs cannot be compared
 _ROWS = 200  # batches of the run before that are looked at, as of any run
 
@@ -33,10 +34,15 @@ _KEPT: deque[tuple[Run, object, Judged]] = deque(maxlen=64)
 
 
 def before(history: History, others: Iterable[History]) -> tuple[History, int] | None:
-    """Return (history, place of the run) of the run before the latest one: of this id, else of another of its name."""
+    """Return (history, place of the run) of the run before the latest one: of this id, else of another of its name.
+
+    Runs that ended before they had a few batches, such as a start that failed, are passed over.
+    """
     runs = history.runs
-    if len(runs) > 1:
-        return history, len(runs) - 2
+    for place in range(len(runs) - 2, max(len(runs) - 2 - _TRIES, -1), -1):
+        first, last = runs[place].firstBatch, runs[place].lastBatch
+        if first is not None and last is not None and last - first >= _FEWEST:
+            return history, place
     if not history.name or not runs:
         return None
     began = _began(history)

@@ -168,3 +168,10 @@ def test_a_past_run_far_back_is_still_found(others):
     """Its rows are taken from the whole history."""
     history = restarted(slow(), mended(count=60 + others))
     assert diagnose(history, 2).outcome.before == 4900
+
+
+def test_a_start_that_failed_is_passed_over():
+    """A run with two batches says nothing; the one before it made the prediction."""
+    failed = records(2, ms=700, rows=34, run="run-x", begin=LATER - 100_000, first=20, state=state(4), output=1)
+    history = restarted(slow(), failed, mended(first=22))
+    assert diagnose(history, 2).outcome.before == 4900
