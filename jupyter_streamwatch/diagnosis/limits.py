@@ -109,7 +109,8 @@ def _limit(window: Window, load: Load) -> tuple[str | None, float, bool] | None:
         left = [one for record in window.with_data[-10:] for one in _files_left(record)]
         if left:
             return (files[0], files[1], True) if min(left) > 0 else None
-        alike = load.limited or files[1] == 1
+        table = any("Delta" in (one.description or "") for one in (window.last.sources if window.last else ()))
+        alike = (load.limited and not table) or files[1] == 1  # commits that are alike: how many files have they?
         return (files[0], files[1], waits) if alike and not _pauses(window) else None
     # Without knowing the limit: batches of one size that all leave rows behind.
     return (None, rows[-1], True) if waits and load.limited and window.facts.rateLimit != () else None

@@ -92,13 +92,13 @@ def test_one_file_a_batch_is_a_reached_limit():
     assert loud(diagnosis) == []
 
 
-@pytest.mark.parametrize(("left", "fires"), [(0, False), (3, True)])
+@pytest.mark.parametrize(("left", "fires"), [(0, False), (3, True), (None, False)])
 def test_a_table_says_how_many_files_it_left(left, fires):
-    """Batches that are alike have reached a limit of ten files only if files are left."""
+    """Batches that are alike have reached a limit of ten files only if files are left, where that is said."""
     facts = Facts(rateLimit=(("maxFilesPerTrigger", "10"),))
     made = records(source="DeltaSource[file:/lake/orders]")
     for record in made:
-        record["sources"][0]["metrics"] = {"numFilesOutstanding": str(left), "numBytesOutstanding": "100"}
+        record["sources"][0]["metrics"] = {} if left is None else {"numFilesOutstanding": str(left)}
     assert ("rate-limit-reached" in codes(judge(made, facts=facts))) == fires
 
 
