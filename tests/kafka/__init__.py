@@ -1,0 +1,1 @@
+"""Real queries on a real Kafka broker and real Delta tables."""
