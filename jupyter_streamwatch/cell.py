@@ -62,6 +62,10 @@ class Started:
         """The last state, as a static object."""
         return static([history.snapshot() for history in self.histories()], self.session)
 
+    def sync(self) -> None:
+        """Wait, for at most 2 s, for what comes after a run's end: its last events, and its checkpoint."""
+        self._whole.sync()
+
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback()`` after something changed; returns a function that ends it."""
         return self._whole.subscribe(callback)
@@ -122,6 +126,7 @@ def _finish(started: Started, dashboard: Dashboard) -> None:
             changed.clear()
     finally:
         remove()
+    started.sync()
     dashboard.freeze(started.picture())
 
 

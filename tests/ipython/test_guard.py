@@ -125,6 +125,7 @@ def test_the_same_query_passes(cells):
     said = shown(cells["same"])
     assert "not started" not in said
     assert "last batch 1" in said
+    assert "a restart goes on with batch 2" in said, "what stays has the checkpoint as it was at the end"
 
 
 def test_a_changed_meaning_is_said_and_runs(cells):
