@@ -52,8 +52,7 @@ class Files:
 
         def look() -> list[tuple[str, bool, int | None, float | None]]:
             at = self._at(folder)
-            statuses = self._system.listStatus(at)
-            found = [_entry(one) for one in _STATUS.finditer(_text(self._jvm, statuses))]
+            found = [_entry(one) for one in _STATUS.finditer(_text(self._jvm, self._system.listStatusIterator(at)))]
             if len(found) == 1 and not found[0][1] and self._system.getFileStatus(at).isFile():
                 raise NotADirectoryError(folder)
             return found
@@ -164,9 +163,10 @@ def _failed(error: Exception) -> _Failed:
 
 
 def _text(java: Any, statuses: Any) -> str:
-    """Write an array of objects as one text in the JVM, and fetch it in pieces."""
+    """Write all objects of a ``RemoteIterator`` as one text in the JVM, and fetch it in pieces."""
     written = java.java.lang.StringBuilder()
-    written.append(java.java.util.Arrays.asList(statuses))
+    # Not listStatus: py4j finds no method that would take its array.
+    written.append(java.org.apache.hadoop.util.functional.RemoteIterators.toList(statuses))
     length = written.length()
     return "".join(written.substring(at, min(length, at + _PIECE)) for at in range(0, length, _PIECE))
 
