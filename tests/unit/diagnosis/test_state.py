@@ -125,3 +125,10 @@ def test_saving_the_state_in_one_record(commit, added, severity):
     diagnosis = judge([made[7]])
     assert [one.severity for one in diagnosis.hints if one.code == "state-commit-slow"] == [severity] * bool(severity)
     assert "state-commit-slow" not in codes(judge([made[0]]))
+
+
+@pytest.mark.parametrize(("count", "fires"), [(10, True), (9, False)])
+def test_state_reload_needs_eight_pairs_of_batches(count, fires):
+    """The first batch of a query finds no state, so that it counts for none."""
+    made = records(count, state=lambda i: [operator(customMetrics={"loadedMapCacheMissCount": 4 * i})], output=1)
+    assert ("state-reload" in codes(judge(made))) == fires

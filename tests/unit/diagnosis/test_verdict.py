@@ -12,7 +12,7 @@ from jupyter_streamwatch.diagnosis.engine import history_of
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.trigger import Trigger
-from tests.unit.diagnosis.made import BEGIN, codes, judge, operator, records
+from tests.unit.diagnosis.made import BEGIN, codes, hint, judge, operator, records
 
 
 def test_every_verdict_has_a_label_and_a_level():
@@ -295,3 +295,24 @@ def test_late_batches_of_varying_size_stay_behind():
     rows = [rng.randrange(50, 150) for _ in range(440)]
     verdicts = [judge(records(30, ms=2600, rows=lambda i, at=at: rows[at + i])).verdict for at in range(0, 400, 4)]
     assert verdicts.count("falling-behind") >= 99
+
+
+@pytest.mark.parametrize(("quick", "typical"), [(9, "1.5 s"), (12, "300 ms")])
+def test_what_is_said_of_now_rests_on_the_last_twenty_batches(quick, typical):
+    """Most of them decide: a change shows after eleven batches."""
+    diagnosis = judge(records(40 + quick, ms=lambda i: 1500 if i < 40 else 300))
+    assert diagnosis.reason.startswith(f"Batches take {typical} of the 2 s")
+
+
+def test_a_trend_reaches_back_two_hundred_batches():
+    """However long the query has run."""
+    state = [operator(numRowsTotal=10 * i, numRowsUpdated=10) for i in range(400)]
+    diagnosis = judge(records(300, state=lambda i: [state[i]], output=1), facts=Facts(outputMode="complete"))
+    assert hint(diagnosis, "state-growth").evidence[0].batches == (100,)
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(9, "falling-behind"), (8, "unknown")])
+def test_growing_batches_without_an_interval_need_eight_of_them(count, verdict):
+    """Eight settled batches, each with more rows and longer than the one before, without a pause."""
+    made = records(count, interval=None, pause=2, rows=lambda i: int(100 * 1.2**i), ms=lambda i: int(900 * 1.2**i))
+    assert judge(made, None).verdict == verdict
