@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.shape import OperatorShape, StateShape
 
 _EQUAL = re.compile(r"^\((?P<left>.+?) (?:=|<=>) (?P<right>.+)\)$", re.DOTALL)
+_COLUMN = re.compile(r"\binput\d+\.(\w+)")
 _INPUT = re.compile(r"\binput(\d+)\.")
 _KEPT = {"LeftOuter": ("left",), "RightOuter": ("right",), "FullOuter": ("left", "right")}
 # Sides whose rows come out also without a match; the key columns of the others are never null in the state.
@@ -58,15 +59,14 @@ def compare(
     if before is None or now is None or not case.texts:
         case.unseen.append("The type and the condition of the stream-stream join: they are not in the state.")
     elif before.condition != now.condition:
-        _condition(case, before, now)
+        _condition(case, old, before, now)
 
 
 def _type(case: Case, old: StateOperator, kind: str) -> tuple[Verdict, str]:
     """Judge a changed type: Spark sees it only where a side's columns, never null before, may be now."""
-    pinned = str(case.checkpoint.conf.get(ALWAYS_NULLABLE, "")).lower() == "true"
     for side in _KEPT.get(kind, ()):
         stored = _value(old, side)
-        if not pinned and any(one.nullable is False for one in stored):
+        if not _all_nullable(case) and any(one.nullable is False for one in stored):
             return "not-allowed", "Columns in the join's state that are never null may be now: Spark refuses them."
     return "silently-wrong", f"The rows in the state were kept for the old type of join. {GUIDE_FORBIDS}"
 
@@ -75,14 +75,23 @@ def _value(old: StateOperator, side: str) -> Sequence[Field]:
     return next((one.value or () for one in old.stores if one.name == f"{side}-keyWithIndexToValue"), ())
 
 
-def _condition(case: Case, before: OperatorShape, now: OperatorShape) -> None:
+def _condition(case: Case, old: StateOperator, before: OperatorShape, now: OperatorShape) -> None:
     was, shown = _keys(before.condition), _keys(now.condition)
-    if was != shown:
-        reason = f"The state is kept by the old join keys, which have the same types. {GUIDE_FORBIDS}"
-        case.add("join", "silently-wrong", listed(sorted(was)), listed(sorted(shown)), reason)
+    if was == shown:
+        reason = "Rows in the state were kept for the old condition; the guide calls such changes ill-defined."
+        case.add("join", "changed-meaning", before.condition, now.condition, reason)
         return
-    reason = "Rows in the state were kept for the old condition; the guide calls such changes ill-defined."
-    case.add("join", "changed-meaning", before.condition, now.condition, reason)
+    gone = set(_COLUMN.findall(" ".join(was - shown)))
+    never_null = {one.name for side in ("left", "right") for one in _value(old, side) if one.nullable is False}
+    verdict: Verdict = "silently-wrong"
+    reason = f"The state is kept by the old join keys, which have the same types. {GUIDE_FORBIDS}"
+    if not _all_nullable(case) and gone & never_null:
+        verdict, reason = "not-allowed", "The old keys, never null in the join's state, may be now: Spark refuses them."
+    case.add("join", verdict, listed(sorted(was)), listed(sorted(shown)), reason)
+
+
+def _all_nullable(case: Case) -> bool:
+    return str(case.checkpoint.conf.get(ALWAYS_NULLABLE, "")).lower() == "true"
 
 
 def _keys(condition: str | None) -> set[str]:

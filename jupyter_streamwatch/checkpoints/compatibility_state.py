@@ -53,6 +53,13 @@ def family(name: str | None) -> str:
     return _FAMILIES.get(name or "", name or "")
 
 
+def _kind(operator: StateOperator) -> str:
+    """Return the family of an operator in the state; an aggregation whose aggregates nothing reads keeps no values."""
+    told = family(operator.name or operator.guess)
+    keyed = any(one.key is not None and one.value == () for one in operator.stores)
+    return told or ("stateStoreSave" if keyed else "")
+
+
 def compare(case: Case) -> None:
     """Compare the stateful operators."""
     if case.checkpoint.lastCommit is None:
@@ -61,7 +68,7 @@ def compare(case: Case) -> None:
         )
         return
     stored = [one for one in case.checkpoint.operators if one.stores or one.name]
-    if any(not (one.name or one.guess) for one in stored):
+    if not all(_kind(one) for one in stored):
         case.unseen.append("The state: its files do not say which operators wrote it.")
         return
     if case.now.state is None:
@@ -77,7 +84,7 @@ def _kept(case: Case, stored: Sequence[StateOperator], planned: Sequence[StateSh
     """Leave out the limit of an aggregation: Spark explains it for append mode, in complete mode it keeps no state."""
     names = [one.name for one in case.now.operators or ()]
     limited = any(one == "globalLimit" and "stateStoreSave" in names[:at] for at, one in enumerate(names))
-    has = any(family(one.name or one.guess) == "globalLimit" for one in stored)
+    has = any(_kind(one) == "globalLimit" for one in stored)
     if not limited or case.now.outputMode == "append" or (has and case.now.outputMode is None):
         return planned
     return [one for one in planned if one.name != "globalLimit"]
@@ -87,14 +94,14 @@ def _paired(
     case: Case, stored: Sequence[StateOperator], planned: Sequence[StateShape]
 ) -> list[tuple[StateOperator, StateShape]]:
     """Pair operators of one kind in their order, and note those that came or went."""
-    old = Counter(family(one.name or one.guess) for one in stored)
+    old = Counter(_kind(one) for one in stored)
     new = Counter(family(one.name) for one in planned)
     gone, come = old - new, new - old
     if gone or come:
         _operators_changed(case, gone, come)
     pairs: list[tuple[StateOperator, StateShape]] = []
     for kind in old:
-        ours = [one for one in stored if family(one.name or one.guess) == kind]
+        ours = [one for one in stored if _kind(one) == kind]
         theirs = [one for one in planned if family(one.name) == kind]
         if len(ours) == len(theirs):
             pairs += zip(ours, theirs, strict=True)
@@ -264,8 +271,8 @@ def _planned(now: Shape, new: StateShape) -> OperatorShape | None:
 def _analyzed(before: Shape | None, old: StateOperator, stored: Sequence[StateOperator]) -> OperatorShape | None:
     if before is None:
         return None
-    kind = family(old.name or old.guess)
-    return _counted(before.operators, kind, [one for one in stored if family(one.name or one.guess) == kind].index(old))
+    kind = _kind(old)
+    return _counted(before.operators, kind, [one for one in stored if _kind(one) == kind].index(old))
 
 
 def _counted(operators: Sequence[OperatorShape] | None, kind: str, at: int) -> OperatorShape | None:

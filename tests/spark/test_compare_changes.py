@@ -123,7 +123,7 @@ CASES = [
         "aggregation-removed", _by("city"), _plain("city", mode="append"), "aggregates", "not-allowed", "silently-wrong"
     ),
     Case("aggregation-added", _plain("city"), _by("city"), "aggregates", "not-allowed"),
-    Case("dedup-removed", _dedup_count, _by("city"), "dedup", "not-allowed"),
+    Case("dedup-removed", _dedup_count, _by("city"), "dedup", "not-allowed", "silently-wrong"),
     Case("dedup-added", _by("city"), _dedup_count, "dedup", "not-allowed"),
     # Deduplication
     Case("dedup-column", _dedup("city"), _dedup("country"), "dedup", "silently-wrong"),
@@ -138,6 +138,7 @@ CASES = [
         _join(on="country", columns="a.city a.country b.city b.country"),
         "join",
         "silently-wrong",
+        "not-allowed",
         alone=False,
     ),
     Case("join-key-of-another-type", _join(), _join(on="amount"), "join", "not-allowed"),
