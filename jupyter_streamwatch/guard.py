@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from jupyter_streamwatch import probe
+from jupyter_streamwatch.checkpoints.changes import SAID
 from jupyter_streamwatch.format import clean
 from jupyter_streamwatch.probe import shape_sinks
 from jupyter_streamwatch.probe.writer import checkpoint_of, session_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 SECONDS = 15.0  # that a start may wait for the comparison
 STOPS = ("silently-wrong", "not-allowed")  # the worse one first: nobody else would tell
-SAID = ("changed-meaning", "unknown")
+TOLD = ("changed-meaning", "unknown")
 
 _REMEDY = (
     "Give the changed query a new checkpointLocation (its state starts anew and its source is read again), or run the"
@@ -37,12 +38,6 @@ _REMEDY = (
 )
 _CLASSIC = "pyspark.sql.streaming.readwriter"
 _CONNECT = "pyspark.sql.connect.streaming.readwriter"
-_WORDS = {
-    "silently-wrong": "Spark would run it, with a wrong result",
-    "not-allowed": "Spark refuses it, or fails later",
-    "changed-meaning": "allowed, with another meaning",
-    "unknown": "not judged",
-}
 
 
 class NotStartedError(UsageError):  # type: ignore[misc] # IPython is not typed
@@ -102,7 +97,7 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
     bad = [change for verdict in STOPS for change in found if change.verdict == verdict]
     if bad:
         raise NotStartedError(_refusal(where, bad))
-    return [_line(change) for change in found if change.verdict in SAID]
+    return [_line(change) for change in found if change.verdict in TOLD]
 
 
 def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Sequence[Any]:
@@ -132,7 +127,7 @@ def _refusal(where: str, bad: Sequence[Any]) -> str:
 
 def _line(change: Any) -> str:
     was, now = ("nothing" if value is None else value for value in (change.was, change.now))
-    return clean(redact(f"{change.what}: {was} → {now} ({_WORDS[change.verdict]}). {change.reason}"))
+    return clean(redact(f"{change.what}: {was} → {now} ({SAID[change.verdict]}). {change.reason}"))
 
 
 # Wrapping

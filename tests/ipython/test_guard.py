@@ -102,7 +102,7 @@ def test_another_grouping_key_is_stopped(cells):
     """``city`` -> ``country``: Spark would run it with a wrong result; the cell says so, once, and starts nothing."""
     said = shown(cells["changed"])
     assert "The query was not started" in said
-    assert "grouping-keys: city → country" in said
+    assert "grouping-keys: city → country (silently wrong" in said
     assert "new checkpointLocation" in said
     assert "Traceback" not in said
     assert "guard.py" not in said
