@@ -61,7 +61,11 @@ def plain(checkpoint: Checkpoint) -> str:
     plan = checkpoint.restart()
     lines = [f"{label:<12}{middle(text, _WIDTH - 12)}" for label, text in rows(checkpoint, plan)]
     lines.append("")
-    for sentence in plan.sentences[:_SENTENCES]:
+    sentences = list(plan.sentences)
+    if len(sentences) > _SENTENCES:  # of many sources; what the sink does stands last
+        left_out = len(sentences) - _SENTENCES + 1
+        sentences[_SENTENCES - 4 : -3] = [f"And {left_out} more sentences: see restart()."]
+    for sentence in sentences:
         lines += textwrap.wrap(clean(sentence), _WIDTH, subsequent_indent="  ", break_long_words=False)[:3]
     return "\n".join(line.rstrip() for line in lines)
 

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_streamwatch as sw
+from jupyter_streamwatch.checkpoints.files import Local
+from jupyter_streamwatch.checkpoints.hadoop import Hadoop
+from jupyter_streamwatch.checkpoints.model import KnownSink
+from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.probe import hadoop
+from tests.helpers import wait_until
 from tests.spark.checkpoint_queries import CHANGELOG, LATER, ROCKS, ROWS, Maker
 from tests.spark.queries import add_file
 
@@ -77,10 +83,6 @@ def test_session_reads_the_same(maker: Maker) -> None:
     maker.run("aggregate", maker.aggregate(), "update")
     folder = maker.path("aggregate")
     here = sw.checkpoint(folder)
-    from jupyter_streamwatch.checkpoints.hadoop import Hadoop
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
-    from jupyter_streamwatch.probe import hadoop
-
     there = Checkpoint(Hadoop(hadoop.open_folder(maker.spark, str(folder))))
     assert there.path == f"file:{folder}"
     assert there.problems == ()
@@ -191,14 +193,28 @@ def test_lost_state_stops_the_batch(maker: Maker) -> None:
     assert error
 
 
-def test_old_output_swallows_a_new_start(maker: Maker, watch: Any) -> None:
-    """A fresh checkpoint with an output folder that has batches: the sink skips them; the watched sink is known."""
+def test_old_output_swallows_a_new_start(maker: Maker) -> None:
+    """A fresh checkpoint with an output folder that has batches: Spark reads all and writes nothing."""
     maker.files()
     query = maker.run("fresh", maker.source(), sink="parquet", path=maker.base / "files-out")
+    assert read(query) == [(0, 2), (1, 2)]
     assert maker.spark.read.parquet(str(maker.base / "files-out")).count() == 4
-    found = sw.checkpoint(maker.path("fresh"))
-    assert found.id == str(query.id)
-    assert found.sink is not None
-    assert found.sink.kind == "files"
-    assert found.restart().sinkSafe == "yes"
+    for log in ("offsets", "commits"):
+        shutil.rmtree(maker.path("fresh") / log)
+    empty = Checkpoint(Local(maker.path("fresh")), sink=KnownSink("files", path=str(maker.base / "files-out")))
+    assert "would be read and silently not written" in str(empty.restart())
+
+
+def test_sink_of_a_watched_query(maker: Maker, watch: Any) -> None:
+    """A checkpoint does not hold the sink: it is that of the run which this kernel watched."""
+    writer = maker.source().writeStream.option("checkpointLocation", str(maker.path("watched")))
+    query = writer.format("parquet").start(str(maker.base / "watched-out"))
+    try:
+        wait_until(lambda: query.lastProgress)
+        found = sw.checkpoint(maker.path("watched"))
+        assert wait_until(lambda: found.sink, what="the probe's answer").kind == "files"
+        assert found.restart().sinkSafe == "yes"
+        assert str(watch.queries[found.id].id) == found.id
+    finally:
+        query.stop()
     json.dumps(found.to_dict())
