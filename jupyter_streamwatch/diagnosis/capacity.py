@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FEWEST = 8  # batches: with fewer, the range would be wider than anybody can use
 _SPREAD = 1.5  # the ninth tenth of the rows a batch over the first: below, one size says nothing of another
-_POINTS = 36  # batches that are compared in pairs; more only cost time
+_POINTS = 30  # batches that are compared in pairs; more only cost time
 _FAR = 3.0  # times the largest batch seen: beyond it the line is a guess
 
 

@@ -161,22 +161,22 @@ def course(
         return None, None
     change = fit[1] * 1000
     before, after = ends(waiting)
-    if surely(waiting, sure) and after - before >= least and change > 0:
+    if change > 0 and after - before >= least and surely(waiting, sure):
         return "grows", change
-    if surely([-value for value in waiting], sure) and min(before - after, waiting[-1]) >= least and change < 0:
+    if change < 0 and min(before - after, waiting[-1]) >= least and surely([-value for value in waiting], sure):
         return "shrinks", change
     return "steady", change
 
 
 def _swells(values: list[float], window: Window) -> bool:
-    if len(values) < window.t.min_trend or not surely(values, window.t.sure):
+    if len(values) < window.t.min_trend:
         return False
     before, after = ends(values)
-    return after >= window.t.trend_growth * before
+    return after >= window.t.trend_growth * before and surely(values, window.t.sure)
 
 
 def _drains(values: list[float], window: Window) -> bool:
-    if len(values) < 5 or not surely([-value for value in values], window.t.sure):
+    if len(values) < 5:
         return False
     before, after = ends(values)
-    return after <= 0.6 * before
+    return after <= 0.6 * before and surely([-value for value in values], window.t.sure)

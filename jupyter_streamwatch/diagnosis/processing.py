@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
@@ -270,7 +271,7 @@ def _held(window: Window, test: Callable[..., bool], *columns: str) -> bool:
     flags = [
         1.0 if test(*values) else 0.0
         for values in zip(*(window.recent(column) for column in columns), strict=True)
-        if all(value == value for value in values)  # noqa: PLR0124 - not NaN
+        if not isnan(sum(values))
     ]
     return len(flags) >= window.t.min_batches and held(flags, 1.0, 1.0, int(window.t.hold))
 

@@ -64,7 +64,8 @@ class Window:
         self._values: dict[str, list[float]] = {}
         self.rows = int(mine.sum())
         self.capacity: Capacity | None = None  # kept here because several rules ask for the fit
-        self.data = [kind > 0 for kind in self.column("kind")]
+        kinds = self.column("kind")
+        self.data = [True] * self.rows if kinds and min(kinds) > 0 else [kind > 0 for kind in kinds]
         self.settled = self._settle()
         self._lately = self.settled[-_LATELY:]
         self._long = _span(self.settled)
@@ -229,7 +230,7 @@ class Window:
         return column[self._long] if isinstance(self._long, slice) else [column[place] for place in self._long]
 
     def _settle(self) -> list[int]:
-        data = [place for place, has in enumerate(self.data) if has]
+        data = list(range(self.rows)) if all(self.data) else [at for at, has in enumerate(self.data) if has]
         if not data:
             return data
         return data[1:] if self._is_first(data[0]) else data
