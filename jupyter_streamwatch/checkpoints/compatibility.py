@@ -8,6 +8,7 @@ its query, and is listed as unseen when none is known.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.checkpoints import (
@@ -19,6 +20,7 @@ from jupyter_streamwatch.checkpoints import (
 from jupyter_streamwatch.checkpoints.changes import Changes
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
 from jupyter_streamwatch.history import History
+from jupyter_streamwatch.probe import shape_state
 from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.shape import Shape
 
@@ -77,10 +79,19 @@ def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
     if isinstance(x, History):
         if x.facts.shape is None:
             raise ValueError("Of this watched query it is not known what it is; give its DataFrame or writer.")
-        return x.facts.shape
+        return _as_planned(x.facts.shape)
     from jupyter_streamwatch import probe
 
     return probe.shape(x, settings)
+
+
+def _as_planned(shape: Shape) -> Shape:
+    """Return the shape of a watched run with the state that its analyzed plan tells of; a run's shape has none."""
+    if shape.state is not None or shape.operators is None:
+        return shape
+    output = shape.output or ()
+    types = {one.name: (one.type, one.nullable) for one in output if one.type is not None}
+    return replace(shape, state=shape_state.planned(shape.operators, types, output))
 
 
 def _before(checkpoint: Checkpoint, against: Any) -> tuple[Shape | None, str]:

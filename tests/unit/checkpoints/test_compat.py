@@ -267,6 +267,23 @@ def test_against_takes_what_knows_a_run():
         compare(NEW, moved, "/no/such/recording.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        (COUNTED, []),
+        (query(SUM, key="city"), [("aggregates", "silently-wrong")]),
+        (query(COUNT, key="country"), [("grouping-keys", "silently-wrong")]),
+        (query(Aggregate("collect_set", "a", "n"), key="city"), []),
+    ],
+    ids=["same", "sum", "key", "buffers nobody knows"],
+)
+def test_a_recorded_run_is_compared(now, expected):
+    """A watched run has no physical plan any more: keys and the well-known aggregates come from the analyzed one."""
+    recorded = History("newer")
+    recorded.set_facts(Facts(shape=replace(now, state=None)))
+    assert told(compare(NEW, recorded, Recording([]))) == expected
+
+
 @pytest.mark.parametrize("x", [3, None, "text", [1], object()])
 def test_only_a_query_can_be_compared(x):
     """Anything else is refused with a sentence that says what to give."""
