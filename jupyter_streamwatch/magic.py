@@ -77,7 +77,7 @@ class StreamWatchMagics(Magics):
             return self._dashboard(words)
         except KeyError as error:
             raise UsageError(str(error.args[0])) from None
-        except (OSError, RuntimeError, ValueError) as error:
+        except (ImportError, OSError, RuntimeError, ValueError) as error:
             raise UsageError(str(error)) from None
 
     def _words(self, line: str) -> tuple[list[str], bool]:
@@ -131,7 +131,10 @@ class StreamWatchMagics(Magics):
         path, name = words
         found = _checkpoint_of(path)
         if name in self.shell.user_ns:
-            return found.compare(self.shell.user_ns[name])
+            try:
+                return found.compare(self.shell.user_ns[name])
+            except TypeError as error:  # a variable that is no query
+                raise UsageError(f"{name}: {error}") from None
         active = Watch.current()
         if active is None:
             raise UsageError(f"There is no variable {name} in this notebook, and no query is watched.")

@@ -67,6 +67,13 @@ def test_a_variable_that_is_not_there_is_named(shell, tmp_path):
     assert "nobody" in said(shell, f"compare {tmp_path} nobody")
 
 
+def test_a_variable_that_is_no_query_is_refused(shell, tmp_path):
+    """``%streamwatch compare PATH NAME`` with a number is one sentence that says what NAME may be."""
+    (tmp_path / "offsets").mkdir()
+    shell.user_ns["seven"] = 7
+    assert "streaming DataFrame" in said(shell, f"compare {tmp_path} seven")
+
+
 def test_stop_without_a_watch_says_so(shell):
     """``%streamwatch stop`` before anything is watched."""
     assert "Nothing is watched" in said(shell, "stop")
