@@ -24,6 +24,7 @@ _SAFE = {
 
 _CLASS = re.compile(r"^(?:[a-z]\w*\.){2,}(?=[A-Z]\w*$)")
 
+_TODAY = 12 * 3_600_000  # ms; within half a day a time of day is clear
 _UNCOUNTED = "More files than are counted in passing: sw.checkpoint(path).bytes counts them."
 
 Row = tuple[str, str, "str | None"]
@@ -90,7 +91,7 @@ def _where(card: Card) -> Row:
 def _planned(card: Card) -> Row:
     if card.lastOffset is None:
         return "Last offsets", "none", "No batch has been planned on this checkpoint."
-    at = "" if card.plannedMs is None else f", planned {clock(card.plannedMs)}"
+    at = "" if card.plannedMs is None else f", planned {_time(card.plannedMs, card.at)}"
     return "Last offsets", f"batch {card.lastOffset}{at}", None if card.plannedMs is None else when(card.plannedMs)
 
 
@@ -99,7 +100,7 @@ def _repeated(history: History, card: Card) -> list[Row]:
     run = history.runs[-1] if history.runs else None
     if run is None or run.started is None or card.firstPlannedMs is None or card.firstPlannedMs >= run.started:
         return []
-    text = f"batch {card.firstBatch}, planned {clock(card.firstPlannedMs)} by the run before"
+    text = f"batch {card.firstBatch}, planned {_time(card.firstPlannedMs, card.at)} by the run before"
     return [("Run again", text, f"Planned {when(card.firstPlannedMs)}; this run began {when(run.started)}.")]
 
 
@@ -109,6 +110,11 @@ def _setting(one: Pinned) -> tuple[str, str, str, str | None]:
     shortened = (kept, session) != (one.checkpoint, one.session)
     tip = f"{_text(one.checkpoint)} in the checkpoint, {_text(one.session)} in the session"
     return _text(one.name), kept, session, tip if shortened else None
+
+
+def _time(ms: float, now: float) -> str:
+    """A time of day, with the date where that is not clear."""
+    return clock(ms) if abs(now - ms) < _TODAY else when(ms)
 
 
 def _batch(id: int | None) -> str:

@@ -192,6 +192,9 @@ def test_the_sheet_says_it_in_words(watched):
     rows = {label: value for label, value, _ in sheet.rows}
     assert rows["Where"].endswith("checkpoint")
     assert rows["Size"].endswith("KiB")
+    assert rows["Last offsets"] == "batch 3, planned 2026-03-01 13:00:09 UTC", "with its date: it was long ago"
+    watched.history.set_checkpoint(card.replace(watched.history.checkpoint, at=1_772_370_010_000))
+    rows = {label: value for label, value, _ in cardsheet.sheet(watched.history).rows}
     assert rows["Last offsets"] == "batch 3, planned 13:00 UTC"
     assert rows["Last commit"] == "batch 2"
     assert "function" in rows["When run again"]
