@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
 # Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.
+TRIES = 3  # times that a run's facts are asked for when Spark is too busy to answer in time
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Attachment:
 
     def _learn_facts(self, id: str, runId: str) -> None:
         query = self._handles.get(runId)
-        self._prober.soon(lambda: self._read_facts(id, runId, query))
+        self._prober.soon(lambda: self._read_facts(id, runId, query, TRIES))
 
     def lose(self) -> None:
         """When the session is over: no event will say that its runs are, so they are ended here."""
@@ -206,11 +207,15 @@ class Attachment:
         self.learned(line)
         self._changed()
 
-    def _read_facts(self, id: str, runId: str, query: Any) -> None:
+    def _read_facts(self, id: str, runId: str, query: Any, tries: int) -> None:
         history = self._collector.history(id)
         if query is None or history is None:
             return
         facts = probe.facts(self.bridge.spark, query)
+        if not facts.answered and (tries > 1 or history.facts.answered):
+            if tries > 1:
+                self._prober.soon(lambda: self._read_facts(id, runId, query, tries - 1))
+            return
         if self.bridge.mode == "connect" and facts.stateful is not None and facts.sink is not None:
             self._reads.pop(runId, None)  # all that Connect tells is known
         if facts.trigger is not None:

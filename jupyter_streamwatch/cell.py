@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
     from jupyter_streamwatch.report.static import Static
 
+CATCH_UP = 60.0  # seconds at most until the start of a query, whose event has arrived, is known
 PAUSE = 1.0  # seconds after which the runs are looked at again, should a change not have been told
 
 
@@ -66,6 +67,10 @@ class Started:
         """Wait, for at most 2 s, for what comes after a run's end: its last events, and its checkpoint."""
         self._whole.sync()
 
+    def catch_up(self) -> None:
+        """Wait until what the cell has started is known; its events have arrived when the cell ends."""
+        self._whole.catch_up(CATCH_UP)
+
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback()`` after something changed; returns a function that ends it."""
         return self._whole.subscribe(callback)
@@ -95,7 +100,8 @@ def run_and_show(shell: Any, cell: str, *, guard: bool = False) -> bool:
     if shown is None:  # the cell made the session: everything in it is the cell's
         shown = _show(leave_out_present=False)
     if shown is not None:
-        threading.Thread(target=_finish, args=shown, name="streamwatch-cell", daemon=True).start()
+        arguments = (*shown, failure is not None)
+        threading.Thread(target=_finish, args=arguments, name="streamwatch-cell", daemon=True).start()
     if failure is not None:
         raise failure
     return shown is not None
@@ -116,8 +122,12 @@ def _show(*, leave_out_present: bool) -> tuple[Started, Dashboard] | None:
     return started, dashboard
 
 
-def _finish(started: Started, dashboard: Dashboard) -> None:
-    """Wait until every run that the cell started has ended, then leave the last state."""
+def _finish(started: Started, dashboard: Dashboard, failed: bool) -> None:
+    """Wait until every run that the cell started has ended, then leave the last state; nothing of a cell in vain."""
+    started.catch_up()
+    if failed and not started.histories():
+        dashboard.withdraw()
+        return
     changed = threading.Event()
     remove = started.subscribe(changed.set)
     try:

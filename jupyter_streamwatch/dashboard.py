@@ -125,6 +125,11 @@ class Dashboard(anywidget.AnyWidget):
         with self._sending:
             self._flush()
 
+    def withdraw(self) -> None:
+        """Take every shown output away and end."""
+        self._stills.withdraw()
+        self._end()
+
     def close(self) -> None:
         """End the live view and take it off every page."""
         self._end()

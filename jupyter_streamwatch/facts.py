@@ -56,6 +56,11 @@ class Facts:
     shape: Shape | None = None
     why: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def answered(self) -> bool:
+        """Whether Spark said anything of the run at all; a busy or stopped one may not answer in time."""
+        return any(fact is not None for fact in (self.sparkVersion, self.trigger, self.outputMode, self.sink))
+
 
 @dataclass(frozen=True)
 class RunningBatch:

@@ -93,6 +93,14 @@ class Stills:
                 _update(outputs.picture, EMPTY)  # hidden by then; the picture appears where the live view was
                 _update(outputs.view, pictures[0] if pictures else EMPTY)
 
+    def withdraw(self) -> None:
+        """Leave every output empty, for good."""
+        with self._lock:
+            self._closed.set()
+            for outputs in self._outputs:
+                for output in (outputs.text, outputs.view, outputs.picture):
+                    _update(output, EMPTY)
+
     def close(self) -> None:
         """Make no further still."""
         self._closed.set()

@@ -83,13 +83,9 @@ def watch(
 
 def _watch_of(session: Any) -> Watch:
     """The watch of this session; else one whose session is over, which goes on; else a new one."""
-    for known in _watches:
-        if known._serves(session):
-            return known
-    for known in _watches:
-        if known.session.state != "live":
-            return known
-    return Watch()
+    serving = (known for known in _watches if known._serves(session))
+    over = (known for known in _watches if known.session.state != "live")
+    return next(serving, None) or next(over, None) or Watch()
 
 
 class Watch:
@@ -189,6 +185,10 @@ class Watch:
         if self._left is None:
             self._left = self._leave()
         return self._left
+
+    def catch_up(self, seconds: float) -> None:
+        """Wait until every event that has arrived by now is in its history; on a busy machine that takes a moment."""
+        self._collector.drain(seconds)
 
     def sync(self) -> None:
         """Wait up to 2 s for the last events of runs that are over: they arrive after the call that ended them."""

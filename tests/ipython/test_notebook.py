@@ -49,6 +49,16 @@ second = (
 second.awaitTermination()
 "the value of the cell"
 """,
+    "quick": """%%streamwatch
+gate = threading.Event()
+quick = (
+    spark.readStream.schema("n INT").json(folder).writeStream.queryName("quick")
+    .foreachBatch(lambda frame, batch: gate.wait(60) and None).trigger(availableNow=True).start()
+)
+""",
+    "quick's end": """gate.set()
+[thread for thread in threading.enumerate() if thread.name == "streamwatch-cell"][-1].join(60)
+""",
     "failing": """%%streamwatch
 raise ValueError("the user's own mistake")
 """,
@@ -129,6 +139,18 @@ def test_a_cell_that_waits_shows_what_it_started_alone(cells):
     assert "Finished" in html
     assert not re.search(r">\s*first\s*<", html)
     assert "the value of the cell" in shown(cell)
+
+
+def test_a_cell_that_returns_at_once_shows_what_it_started(cells):
+    """A query that has only just started when the cell ends is shown until its end, not forgotten."""
+    assert is_static(cells["quick"])
+    assert "quick" in shown(cells["quick"])
+    assert "Finished" in shown(cells["quick"])
+
+
+def test_a_cell_that_fails_in_vain_leaves_no_dashboard(cells):
+    """Nothing was started, so nothing but the user's own error is shown."""
+    assert "streaming quer" not in shown(cells["failing"])
 
 
 def test_the_users_own_error_is_shown_once(cells):
