@@ -1,16 +1,20 @@
 # make demo [HEADLESS=1]   JupyterLab on the live demo (HEADLESS=1: without a screen; leaves build/demo/)
 # make test                everything that continuous integration runs
 # make lint | unit | spark | browser | oldest | wheel    its parts
-# make faults              real queries with one injected fault each, and healthy ones: is the right hint first?
+# make faults              real queries with one injected fault each, and healthy ones: is the right hint first, and does
+#                          its code mend the query? (CONNECT=1: over Spark Connect; FIXES=1: only what is mended)
+# make kafka               real queries on a real Kafka broker and real Delta tables (fetches both; not in make test)
 # make bench               what the monitor costs, as ratios
 
 SHELL := /bin/bash
 PYTHON ?= python3
 SPARK ?= 4.3.0
 OLDEST_SPARK ?= 3.5.9
+DELTA_SPARK ?= 4.1.1
 
 BIN := .venv/bin
 OLDEST := .venv-oldest/bin
+DELTA := .venv-delta/bin
 PYTEST := $(BIN)/python -m pytest -q
 STATIC := jupyter_streamwatch/static/widget.js
 SOURCES := $(shell find labextension/src labextension/style -type f 2>/dev/null) labextension/package.json labextension/build.mjs
@@ -18,7 +22,7 @@ SOURCES := $(shell find labextension/src labextension/style -type f 2>/dev/null)
 export PYTHONDONTWRITEBYTECODE := 1
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults bench clean
+.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults kafka bench clean
 
 test: lint unit spark connect ipython browser oldest wheel
 	@echo "All parts passed."
@@ -40,6 +44,13 @@ $(BIN)/python:
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-oldest
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --compile-bytecode --python $(OLDEST)/python --resolution lowest-direct \
 	  -e ".[oldest]" "pyspark==$(OLDEST_SPARK)"
+	@touch $@
+
+# A Spark for which there is a Delta that runs with it.
+.venv-delta/.ready: pyproject.toml tests/kafka/versions.py .venv/.ready
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-delta
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --compile-bytecode --python $(DELTA)/python -e . pytest \
+	  $$($(BIN)/python tests/kafka/versions.py $(DELTA_SPARK))
 	@touch $@
 
 labextension/node_modules/.ready: labextension/package.json
@@ -85,7 +96,12 @@ wheel: .venv/.ready $(STATIC)
 	$(PYTEST) tests/wheel
 
 faults: .venv/.ready
-	$(BIN)/python -m tests.faults
+	$(BIN)/python -m tests.faults $(if $(CONNECT),--connect) $(if $(FIXES),--fixes) $(CASES)
+
+kafka: .venv/.ready .venv-delta/.ready $(STATIC)
+	$(BIN)/uv pip install -q --python $(BIN)/python $$($(BIN)/python tests/kafka/versions.py $(SPARK))
+	$(PYTEST) tests/kafka
+	$(DELTA)/python -m pytest -q tests/kafka/test_delta.py
 
 bench: .venv/.ready $(STATIC)
 	@for bench in tests/benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
@@ -97,4 +113,4 @@ demo: .venv/.ready $(STATIC)
 	$(BIN)/python scripts/demo.py $(if $(HEADLESS),--headless)
 
 clean:
-	rm -rf .venv .venv-oldest build dist labextension/node_modules jupyter_streamwatch/static
+	rm -rf .venv .venv-oldest .venv-delta build dist labextension/node_modules jupyter_streamwatch/static

@@ -9,10 +9,11 @@ from pyspark.sql import functions as F
 from tests.faults.bench import Bench, fault, slowly
 
 
-@fault("slow-checkpoint")
+@fault("slow-checkpoint", mended=True)
 def slow_checkpoint(bench: Bench) -> Any:
     """The checkpoint's file system takes long for each file (see ``runner.slow_storage``)."""
-    return bench.wait(bench.start(bench.batches(50), checkpoint="slow-storage"), 7)
+    query = bench.start(bench.batches(50), checkpoint="slow-storage/checkpoint", last=bench.onto)
+    return bench.wait(query, 7)
 
 
 @fault("slow-source-discovery")
@@ -24,16 +25,17 @@ def slow_source_discovery(bench: Bench) -> Any:
     return bench.wait(bench.start(bench.files(maxFilesPerTrigger=2, maxCachedFiles=0)), 7)
 
 
-@fault("no-rate-limit")
+@fault("no-rate-limit", mended=True)
 def no_rate_limit(bench: Bench) -> Any:
     """The first batch takes all that waited."""
-    for number in range(2):
-        bench.add_file(f"{number}.json", [{"value": row} for row in range(2000)])
-    query = bench.start(bench.files().select(slowly(4)("value")))
-    for number in range(7):
+    for number in range(40):
+        bench.add_file(f"{number:02}.json", [{"value": row} for row in range(100)])
+    query = bench.start(bench.files(last=bench.onto).select(slowly(4)("value")))
+    batches = 12 if bench.code else 7
+    for number in range(batches):
         bench.wait(query, number + 1)
         bench.add_file(f"later-{number}.json", [{"value": row} for row in range(20)])
-    return bench.wait(query, 7)
+    return bench.wait(query, batches)
 
 
 @fault("rate-limit-reached")
@@ -67,17 +69,19 @@ def replayed_batch(bench: Bench) -> Any:
     return bench.wait(bench.start(frame, each=each, trigger=2), 4)
 
 
-@fault("temporary-checkpoint")
+@fault("temporary-checkpoint", mended=True)
 def temporary_checkpoint(bench: Bench) -> Any:
     """No checkpointLocation is given."""
 
     def each(frame: Any, batch: int) -> None:
         frame.write.format("noop").mode("overwrite").save()
 
-    return bench.wait(bench.start(bench.batches(20), each=each, checkpoint=None, trigger=2), 5)
+    return bench.wait(
+        bench.start(bench.batches(20), each=each, checkpoint=None, trigger=2, last=bench.onto), bench.least(5)
+    )
 
 
-@fault("pinned-conf")
+@fault("pinned-conf", mended=True)
 def pinned_conf(bench: Bench) -> Any:
     """The number of shuffle partitions is changed on an old checkpoint."""
     bench.conf("spark.sql.shuffle.partitions", "6")
@@ -85,4 +89,12 @@ def pinned_conf(bench: Bench) -> Any:
     first = bench.wait(bench.start(frame.count(), mode="update", trigger=2), 2)
     first.stop()
     bench.conf("spark.sql.shuffle.partitions", "3")
-    return bench.wait(bench.start(frame.count(), mode="update", trigger=2), 4)
+    return bench.wait(bench.start(frame.count(), mode="update", trigger=2, last=bench.onto), bench.least(4))
+
+
+@fault("overhead-bound", mended=True)
+def overhead_bound(bench: Bench) -> Any:
+    """Ten triggers a second, for batches whose time does not depend on their rows."""
+    for number in range(30):
+        bench.add_file(f"{number:02}.json", [{"value": row} for row in range(20 + 37 * number % 500)])
+    return bench.wait(bench.start(bench.files(maxFilesPerTrigger=1), trigger=0.1, last=bench.onto), 26)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import jupyter_streamwatch as sw
 from tests.conftest import ROOT
-from tests.faults import ends, sound, state, work  # noqa: F401 - they register their cases
+from tests.faults import calm, ends, ramp, sound, state, work  # noqa: F401 - they register their cases
 from tests.faults.bench import CASES, Bench, Case
+from tests.faults.outcome import Mended, Outcome, batch_time, judged, line, mended_line, row, summary
 
 RECORDINGS = Path(__file__).parent / "recordings"
-LOUD = ("warning", "critical")
-CALM = ("keeping-up", "catching-up", "running", "idle", "finished", "stopped", "unknown")
+LARGEST = 60_000  # bytes of a recording
 
 # Hadoop calls chmod for each file that it makes on a local disk: there a slow file system can be had without one.
 SLOW_CHMOD = """\
@@ -29,104 +31,122 @@ exec /bin/chmod "$@"
 """
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a case gave."""
-
-    case: Case
-    hints: tuple[tuple[str, str, str], ...]  # code, severity, cause; the most important first
-    verdict: str
-    seconds: float = 0.0
-
-    @property
-    def first(self) -> str:
-        """The code of the first hint; of a healthy run only what warns counts."""
-        loud = [code for code, severity, _ in self.hints if severity in LOUD]
-        codes = loud if self.case.code is None else [code for code, _, _ in self.hints]
-        return codes[0] if codes else ""
-
-    @property
-    def right(self) -> bool:
-        if self.case.code is None:
-            return not self.first and self.verdict in CALM
-        return self.first == self.case.code and self.case.says in self.hints[0][2]
-
-
-def judged(case: Case, diagnosis: Any, seconds: float = 0.0) -> Outcome:
-    hints = tuple((hint.code, hint.severity, hint.cause) for hint in diagnosis.hints)
-    return Outcome(case, hints, diagnosis.verdict, seconds)
-
-
-def attempt(case: Case, directory: Path) -> Outcome:
+def attempt(case: Case, directory: Path, *, connect: bool) -> tuple[Outcome, Mended | None]:
     """Run a case; one that breaks is wrong and does not keep the others from running."""
-    try:
-        return run(case, directory)
-    except Exception:
-        traceback.print_exc()
-        return Outcome(case, (), "broken")
-
-
-def run(case: Case, directory: Path) -> Outcome:
-    """Run a case and keep its recording; one that went wrong, or was disturbed, replaces none."""
-    spark = session()
+    spark = session(connect=connect)
     root = directory / case.name
     root.mkdir()
-    began = time.monotonic()
     try:
         with sw.watch(spark) as watch:
-            bench = Bench(spark, watch, root)
-            query = case.run(bench)
-            bench.settle(query)
-            outcome = judged(case, watch.diagnose(str(query.id)), time.monotonic() - began)
-            if outcome.right or not recorded(case).exists():
-                save(watch, query, case, root)
-            for one in bench.started:
-                stop(one)
+            return run(case, Bench(spark, watch, root), keep=True, fix=not connect)
+    except Exception:
+        traceback.print_exc()
+        return Outcome(case, (), "broken"), None
     finally:
         spark.stop()
         shutil.rmtree(root, ignore_errors=True)
-    return outcome
 
 
-def stop(query: Any) -> None:
+def run(case: Case, bench: Bench, *, keep: bool = False, fix: bool = True) -> tuple[Outcome, Mended | None]:
+    """Run a case and judge it, then mend it.
+
+    Args:
+        case: What to run.
+        bench: Where; everything is over there afterwards.
+        keep: Whether to keep the recording. One that went wrong, or was disturbed, replaces none.
+        fix: Whether to paste the code of the hint.
+    """
+    connect = bench.watch.session.mode == "connect"
+    began = time.monotonic()
     try:
-        query.stop()
-    except Exception as error:
-        print(f"{query.id} did not stop: {type(error).__name__}")
+        query = case.run(bench)
+        bench.settle(query)
+        diagnosis = bench.watch.diagnose(str(query.id))
+        outcome = judged(case, diagnosis, bench.history(query), time.monotonic() - began)
+        good = outcome.degraded != "WRONG" if connect else outcome.right
+        path = recorded(case, connect=connect)
+        if keep and (good or not path.exists()):
+            save(bench.watch, query, path, bench.root)
+        mended = mend(case, bench, query, diagnosis.hints[0]) if fix and case.mended and outcome.right else None
+    finally:
+        bench.close()
+    return outcome, mended
 
 
-def recorded(case: Case) -> Path:
-    return RECORDINGS / f"{case.name}.jsonl"
+def mend(case: Case, bench: Bench, query: Any, hint: Any) -> Mended:
+    """Run the same case with the code of its hint pasted; the first run is over then."""
+    before = usual(bench.history(query))
+    root = bench.root / "mended"
+    root.mkdir()
+    code = (hint.code_fix or "").replace('"/checkpoints/', f'"{root}/').replace("<fast storage>", str(root))
+    assert code, f"{case.name}: the hint has no code"
+    if "spark.streams.active" not in code:  # code that looks for the queries of the first run needs them
+        bench.close()
+    again = Bench(bench.spark, bench.watch, root, code=code, mending=bench.started)
+    other = case.run(again)
+    try:
+        again.settle(other)
+        diagnosis = bench.watch.diagnose(str(other.id))
+        history = bench.history(other)
+        interval = history.trigger.interval_ms if history.trigger is not None else None
+        return Mended(
+            case,
+            hint.code_fix,
+            tuple(one.code for one in diagnosis.hints),
+            diagnosis.verdict,
+            before,
+            usual(history),
+            batch_time(hint.effect, interval),
+        )
+    finally:
+        again.close()
 
 
-def save(watch: Any, query: Any, case: Case, root: Path) -> None:
+def usual(history: Any) -> float | None:
+    """Return the median batch time in ms of the latest run's last batches with data, without the first one."""
+    batches = history.batches
+    mine = batches["runId"] == history.runs[-1].runId
+    rows = batches.numbers("numInputRows")
+    times = sorted(batches.numbers("durationMs.triggerExecution")[mine & (rows > 0)][1:][-20:].tolist())
+    return times[len(times) // 2] if times else None
+
+
+def recorded(case: Case, *, connect: bool = False) -> Path:
+    return RECORDINGS / ("connect" if connect else "") / f"{case.name}.jsonl"
+
+
+def save(watch: Any, query: Any, path: Path, root: Path) -> None:
     """Keep the recording without this machine's paths, and beside it what a recording does not hold."""
     recording = watch.recording()
     history = recording.queries[str(query.id)]
-    more: dict[str, Any] = {"case": case.name, "query": history.id}
+    more: dict[str, Any] = {"case": path.stem, "query": history.id}
     if history.running is not None:
         more |= {"now": time.time() * 1000, "running": asdict(history.running)}
-    path = recorded(case)
+    path.parent.mkdir(parents=True, exist_ok=True)
     recording.save(path)
     text = path.read_text() + json.dumps(more) + "\n"
-    for known, neutral in ((str(root), "/data"), (str(ROOT), "/app")):
+    for known, neutral in ((str(root), "/data"), (sys.prefix, "/venv"), (str(ROOT), "/app")):
         text = text.replace(known, neutral)
     path.write_text(text)
+    if len(text) > LARGEST:
+        print(f"    {path.name} has {len(text)} bytes, more than the {LARGEST} that a recording may have")
 
 
-def session() -> Any:
+def session(*, connect: bool) -> Any:
     from pyspark.sql import SparkSession
 
+    builder = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
     made = (
-        SparkSession.builder.master("local[2]")
-        .appName("faults")
+        builder.appName("faults")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "OFF")
         .getOrCreate()
     )
-    made.sparkContext.setLogLevel("OFF")
+    if not connect:
+        made.sparkContext.setLogLevel("OFF")
     return made
 
 
@@ -139,46 +159,30 @@ def slow_storage(directory: Path) -> None:
     os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the named cases, all by default; returns 1 when one is wrong."""
-    unknown = [name for name in names if name not in CASES]
+    parser = argparse.ArgumentParser(prog="python -m tests.faults")
+    parser.add_argument("names", nargs="*", metavar="CASE", help="all, unless some are named")
+    parser.add_argument("--connect", action="store_true", help="over Spark Connect; nothing is mended there")
+    parser.add_argument("--fixes", action="store_true", help="only cases that the code of their hint mends")
+    asked = parser.parse_args(arguments)
+    unknown = [name for name in asked.names if name not in CASES]
     if unknown:
-        print(f"Unknown: {', '.join(unknown)}. Known: {', '.join(CASES)}")
-        return 2
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(CASES)}")
     os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    RECORDINGS.mkdir(exist_ok=True)
-    outcomes = []
+    os.environ["SPARK_TESTING"] = "true"  # a Connect server takes a free port then
+    outcomes, fixed = [], []
     with tempfile.TemporaryDirectory(prefix="faults-") as directory:
         slow_storage(Path(directory))
         print(row("case", "expected", "first hint", "verdict", "seconds", ""), flush=True)
-        for name in names or CASES:
-            outcome = attempt(CASES[name], Path(directory))
+        chosen = sorted(CASES.values(), key=lambda case: case.code is None)
+        for name in asked.names or [case.name for case in chosen if case.mended or not asked.fixes]:
+            outcome, mended = attempt(CASES[name], Path(directory), connect=asked.connect)
             outcomes.append(outcome)
-            print(line(outcome), flush=True)
-    print(summary(outcomes))
-    return 0 if all(outcome.right for outcome in outcomes) else 1
-
-
-def line(outcome: Outcome) -> str:
-    case = outcome.case
-    more = "right" if outcome.right else f"WRONG {[hint[:2] for hint in outcome.hints]}"
-    return row(case.name, case.code or "(calm)", outcome.first or "-", outcome.verdict, f"{outcome.seconds:.0f}", more)
-
-
-def row(*cells: str) -> str:
-    widths = (34, 22, 22, 15, 8, 0)
-    return " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
-def summary(outcomes: list[Outcome]) -> str:
-    """Count: precision is the share of right ones among the first hints, recall among the faults."""
-    faults = [one for one in outcomes if one.case.code]
-    calm = [one for one in outcomes if not one.case.code]
-    found = sum(one.right for one in faults)
-    named = sum(bool(one.first) for one in outcomes)
-    precision = found / named if named else 1.0
-    recall = found / len(faults) if faults else 1.0
-    return (
-        f"{len(faults)} faults, {len(calm)} healthy runs, {len(calm) - sum(one.right for one in calm)} false alarms; "
-        f"precision {precision:.2f}, recall {recall:.2f}"
-    )
+            print(line(outcome, connect=asked.connect), flush=True)
+            if mended is not None:
+                fixed.append(mended)
+                print(mended_line(mended), flush=True)
+    print(summary(outcomes, fixed, connect=asked.connect))
+    wrong = [one for one in outcomes if (one.degraded == "WRONG" if asked.connect else not one.right)]
+    return 1 if wrong or not all(one.right for one in fixed) else 0

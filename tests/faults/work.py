@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from tests.faults.bench import Bench, fault, slowly
 
 
-@fault("driver-bound")
+@fault("driver-bound", instead=("slow-user-code",))
 def driver_bound(bench: Bench) -> Any:
     """A foreachBatch function that sleeps on the driver."""
 
@@ -39,30 +39,31 @@ def slow_sink(bench: Bench) -> Any:
     return bench.wait(query, 8)
 
 
-@fault("too-many-partitions")
+@fault("too-many-partitions", mended=True)
 def too_many_partitions(bench: Bench) -> Any:
     """The 200 partitions that Spark makes unless it is told otherwise, for 10 rows."""
     bench.conf("spark.sql.shuffle.partitions", "200")
+    bench.paste()
     frame = bench.batches(10).withWatermark("timestamp", "10 seconds").groupBy(F.window("timestamp", "5 seconds"))
-    return bench.wait(bench.start(frame.count(), mode="update"), 3)
+    return bench.wait(bench.start(frame.count(), mode="update", trigger=3), bench.least(3))
 
 
-@fault("task-skew")
+@fault("task-skew", instead=("slow-user-code",), mended=True)
 def task_skew(bench: Bench) -> Any:
     """Nine of ten rows have the same key, and so are in one task."""
     key = F.when(F.col("value") % 10 < 9, F.lit(0)).otherwise(F.col("value") % 64)
-    frame = bench.batches(200).withColumn("key", key).repartition(12, "key")
-    return bench.wait(bench.start(frame.select(slowly(8)("value"))), 8)
+    frame = bench.onto(bench.batches(300).withColumn("key", key).repartition(12, "key"))
+    return bench.wait(bench.start(frame.select(slowly(8)("value")), trigger=2.1), 7)
 
 
-@fault("too-few-tasks")
+@fault("too-few-tasks", instead=("slow-user-code",), mended=True)
 def too_few_tasks(bench: Bench) -> Any:
     """All rows are in one partition."""
-    frame = bench.batches(200, partitions=1).select(slowly(8)("value"))
-    return bench.wait(bench.start(frame), 8)
+    frame = bench.onto(bench.batches(300, partitions=1))
+    return bench.wait(bench.start(frame.select(slowly(8)("value")), trigger=2.1), 7)
 
 
-@fault("batch-recomputed")
+@fault("batch-recomputed", mended=True)
 def batch_recomputed(bench: Bench) -> Any:
     """A foreachBatch function with three actions and no persist."""
 
@@ -71,7 +72,8 @@ def batch_recomputed(bench: Bench) -> Any:
         frame.agg(F.max("value")).collect()
         frame.write.format("noop").mode("overwrite").save()
 
-    return bench.wait(bench.start(bench.batches(100), each=each), 6)
+    frame = bench.batches(100).select(slowly(14)("value").alias("value")).filter("value >= 0")
+    return bench.wait(bench.start(frame, each=bench.into(each), trigger=1.8), bench.least(5))
 
 
 @fault("contention")
@@ -139,7 +141,7 @@ def query_failed(bench: Bench) -> Any:
     return bench.until(query, lambda: not query.isActive)
 
 
-@fault("duplicate-query")
+@fault("duplicate-query", mended=True)
 def duplicate_query(bench: Bench) -> Any:
     """A cell that starts a query is run twice."""
 
@@ -149,5 +151,8 @@ def duplicate_query(bench: Bench) -> Any:
     def cell() -> Any:
         return bench.start(bench.batches(20), each=each, checkpoint=None, trigger=2)
 
+    if bench.code:
+        bench.paste()
+        return bench.wait(bench.mending[-1], 8)
     cell()
     return bench.wait(cell(), 4)
