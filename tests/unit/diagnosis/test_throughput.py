@@ -207,3 +207,22 @@ def test_time_unaccounted_in_one_whole_record(missing, fires):
     assert "time-unaccounted" not in codes(judge([made[0]]))
     cut = {**made[7], "durationMs": {"addBatch": 1900, "triggerExecution": 2000 + missing}}
     assert "time-unaccounted" not in codes(judge([cut]))
+
+
+@pytest.mark.parametrize(("ms", "fires"), [(1620, True), (1480, False)])
+def test_at_capacity_from_four_fifths_of_the_interval(ms, fires):
+    """And no more below three quarters."""
+    assert ("at-capacity" in codes(judge(records(ms=ms)))) == fires
+
+
+@pytest.mark.parametrize(("pause", "verdict"), [(30, "falling-behind"), (120, "keeping-up")])
+def test_a_query_that_waits_between_its_batches_has_time_left(pause, verdict):
+    """Less than 95 % of the time busy: growing batches are no lag then."""
+    made = records(
+        14,
+        interval=None,
+        pause=lambda i: pause + i % 3,
+        rows=lambda i: int(100 * 1.1**i),
+        ms=lambda i: int(900 * 1.1**i),
+    )
+    assert judge(made, None).verdict == verdict

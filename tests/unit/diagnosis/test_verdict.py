@@ -119,8 +119,17 @@ def test_a_first_batch_is_stuck_only_after_very_long():
     history = History("q")
     history.start("run-1", at=BEGIN)
     history.set_running(RunningBatch("run-1", 0, started=BEGIN))
-    assert diagnose(history, now=BEGIN + 300_000).verdict == "starting"
-    assert diagnose(history, now=BEGIN + 700_000).verdict == "stuck"
+    assert diagnose(history, now=BEGIN + 590_000).verdict == "starting"
+    assert diagnose(history, now=BEGIN + 610_000).verdict == "stuck"
+
+
+@pytest.mark.parametrize(("ran", "verdict"), [(29_000, "keeping-up"), (31_000, "stuck")])
+def test_stuck_is_five_times_the_usual_time(ran, verdict):
+    """Of batches of six seconds a slow one may take half a minute."""
+    now = BEGIN + 1e6
+    history = history_of(records(ms=6000, interval=10_000))
+    history.set_running(RunningBatch("run-1", 20, started=now - ran))
+    assert diagnose(history, 10, now=now).verdict == verdict
 
 
 def test_an_idle_record_after_the_last_batch_is_idle():
