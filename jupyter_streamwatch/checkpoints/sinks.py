@@ -25,9 +25,9 @@ class Verdict(NamedTuple):
 
 
 _UNKNOWN = (
-    "Exactly-once needs a sink that skips or overwrites a batch id that it already has: the file sink and Delta do,"
-    " foreachBatch does if its function does, Kafka and foreach get the rows twice, memory and console keep nothing."
-    " The checkpoint does not say which sink the query has."
+    "The checkpoint does not say which sink the query has. Exactly-once needs one that skips or overwrites a batch id"
+    " that it already has: the file sink and Delta do, foreachBatch does if its function does, Kafka and foreach get"
+    " the rows twice, memory and console keep nothing."
 )
 _FOREACH_BATCH = """\
 def write_batch(batch_df, batch_id):

@@ -23,6 +23,7 @@ _OPERATORS = 3
 _STORES = 4
 _PROBLEMS = 4
 _SENTENCES = 7
+_LINES = 29
 _PINNED = {
     "spark.sql.shuffle.partitions": "shuffle partitions",
     "spark.sql.streaming.stateStore.providerClass": "state store",
@@ -66,7 +67,9 @@ def plain(checkpoint: Checkpoint) -> str:
         left_out = len(sentences) - _SENTENCES + 1
         sentences[_SENTENCES - 4 : -3] = [f"And {left_out} more sentences: see restart()."]
     for sentence in sentences:
-        lines += textwrap.wrap(clean(sentence), _WIDTH, subsequent_indent="  ", break_long_words=False)[:3]
+        lines += textwrap.wrap(clean(sentence), _WIDTH, subsequent_indent="  ", break_long_words=False)[:4]
+    if len(lines) > _LINES:
+        lines[_LINES - 1 :] = ["And more: see restart()."]
     return "\n".join(line.rstrip() for line in lines)
 
 
