@@ -1,22 +1,25 @@
-"""Looks outside the checkpoint: whether a batch's files are still there, and which batches a file sink has."""
+"""Looks outside the checkpoint: whether a batch's files or offsets are still there, which batches a file sink has."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from jupyter_streamwatch.checkpoints.files import Local, Tree, is_number
 from jupyter_streamwatch.checkpoints.source_log import SinkLog
-from jupyter_streamwatch.format import exact
+from jupyter_streamwatch.format import clean, exact
+from jupyter_streamwatch.probe import kafka_offsets
+from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jupyter_streamwatch.checkpoints.files import Storage
     from jupyter_streamwatch.checkpoints.reader import Checkpoint
 
 _MOST_LOOKED_AT = 10_000  # files
+_NAMED = 4  # partitions
 
 
 def gone(storage: Storage, paths: Sequence[str]) -> list[str] | None:
@@ -39,6 +42,50 @@ def _is_there(path: str) -> bool:
         return Path(unquote(plain)).exists() or Path(plain).exists()
     except (OSError, ValueError):
         return False
+
+
+def kafka(checkpoint: Checkpoint, start: Any, end: Any) -> tuple[bool, str] | None:
+    """Ask the broker, where the query was watched here, whether it still has a range of offsets.
+
+    Args:
+        checkpoint: opened by a person, who waits for it, with a session, by which the broker is asked.
+        start: where the batch begins, as decoded JSON; None for the topic's beginning.
+        end: where it ends; None when it is not planned yet.
+
+    Returns:
+        Whether all of it is there, and a sentence; None when nobody can say.
+    """
+    if not checkpoint.brokers:
+        return None
+    topics = {topic: list(partitions) for topic, partitions in (end or start).items()}
+    held = kafka_offsets.held(checkpoint.spark, checkpoint.id, topics)
+    if held is None:
+        return None
+    lost = list(_lost(held, start or {}, end or start))
+    if not lost:
+        return True, "The broker still has all from there."
+    named = f"{', '.join(lost[:_NAMED])}{f' and {exact(len(lost) - _NAMED)} more' if len(lost) > _NAMED else ''}"
+    return False, (
+        f"The broker does not have all of it any more ({redact(clean(named))}): the start fails, or with"
+        " failOnDataLoss=false goes on without these rows."
+    )
+
+
+def _lost(held: kafka_offsets.Held, start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[str]:
+    """Say of each partition that lacks rows what of it is there."""
+    for topic, partitions in end.items():
+        if not held.get(topic):
+            yield f"there is no topic {topic}"
+            continue
+        for partition, last in partitions.items():
+            there = held[topic].get(partition)
+            begins = start.get(topic, {}).get(partition, last)
+            if there is None:
+                yield f"{topic} has no partition {partition}"
+            elif there[0] > begins:
+                yield f"{topic} {partition} begins at {exact(there[0])}, not at {exact(begins)}"
+            elif there[1] < last:
+                yield f"{topic} {partition} ends at {exact(there[1])}, before {exact(last)}: it was made again"
 
 
 def sink_log(storage: Storage) -> SinkLog | None:

@@ -42,7 +42,7 @@ def checkpoint(path: str | os.PathLike[str], spark: Any = None) -> Checkpoint:
     """
     storage = storage_of(os.fspath(path), spark)
     _check(storage)
-    return Checkpoint(storage, spark=spark)
+    return Checkpoint(storage, spark=spark, brokers=True)
 
 
 def storage_of(path: str, spark: Any) -> Storage:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from jupyter_streamwatch.checkpoints import offsets
-from jupyter_streamwatch.checkpoints.available import gone
+from jupyter_streamwatch.checkpoints.available import gone, kafka
 from jupyter_streamwatch.checkpoints.model import SourceOffset, SourceRange
 from jupyter_streamwatch.format import clean, exact
 from jupyter_streamwatch.redaction import redact
@@ -71,9 +71,13 @@ def _again(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) ->
     text = offsets.span(one.kind, shown, one.value)
     moved = one.kind != "none" and start != one.value
     sentences = [f"{name} {'reads exactly' if moved else 'reads nothing:'} {text}."]
-    if moved and one.kind in _ASK:
-        sentences.append(_ASK[one.kind])
     replayable = True if one.kind in ("rate", "rate-micro-batch") or not moved else None
+    asked = kafka(checkpoint, shown, one.value) if moved and one.kind == "kafka" else None
+    if asked is not None:
+        replayable = asked[0]
+        sentences.append(asked[1])
+    elif moved and one.kind in _ASK:
+        sentences.append(_ASK[one.kind])
     return Read(SourceRange(one.index, one.kind, start, one.value, text, replayable=replayable), sentences)
 
 
@@ -144,7 +148,9 @@ def _on(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) -> Re
     text = offsets.span(one.kind, one.value, None)
     if one.kind != "file":
         goes = text if text.startswith("goes on") else f"has {text}" if text.startswith("no ") else f"starts {text}"
-        return Read(SourceRange(one.index, one.kind, one.value, None, text), [f"{name} {goes}."])
+        asked = kafka(checkpoint, one.value, None) if one.kind == "kafka" else None
+        sentences = [f"{name} {goes}.", *(asked[1:] if asked is not None else ())]
+        return Read(SourceRange(one.index, one.kind, one.value, None, text, replayable=asked and asked[0]), sentences)
     source = checkpoint.sources.get(one.index)
     at = _entry(one.value)
     first = _entry(start) + 1

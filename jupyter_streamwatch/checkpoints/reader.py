@@ -71,11 +71,15 @@ class Checkpoint:
         commits: Batch id -> :class:`CommitEntry`: the batches that are done.
         sources: Logs of the sources by their number, those that keep one.
         spark: The session that the files are read through, if any.
+        brokers: Whether :meth:`restart` asks a broker what it still holds: that may take seconds.
     """
 
-    def __init__(self, storage: Storage, *, spark: Any = None, sink: KnownSink | None = None) -> None:
+    def __init__(
+        self, storage: Storage, *, spark: Any = None, sink: KnownSink | None = None, brokers: bool = False
+    ) -> None:
         """List the files; use :func:`checkpoint`, which says what is wrong with a folder."""
         self.spark = spark
+        self.brokers = brokers
         self._sink = sink
         self._storage = storage
         self._tree: Tree = walk(storage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.history import Facts
-from jupyter_streamwatch.probe import connect, jvm, names, plan, shape_classic
+from jupyter_streamwatch.probe import connect, jvm, kafka_offsets, names, plan, shape_classic
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.trigger import Trigger
@@ -68,6 +68,7 @@ def _classic(spark: Any, query: Any) -> Facts:
     mode = asked("outputMode", lambda: str(run.outputMode().toString()).lower())
     described = asked("sink", lambda: str(run.sink().toString()))
     found = asked("plan", lambda: plan.read(gateway, run.analyzedPlan(), append=mode == "append"))
+    kafka_offsets.remember(str(query.id), found.kafka if found else ())
     reason = why.pop("plan", None)
     if reason:
         why.update(dict.fromkeys(("sources", "watermarks", "stateful", "pythonUdf", "rateLimit"), reason))

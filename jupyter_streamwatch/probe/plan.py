@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_streamwatch.probe import jvm, names
+from jupyter_streamwatch.probe import jvm, kafka_offsets, names
 
 _MOST_NODES = 2_000
 """A larger plan is not walked: each node takes about a millisecond."""
@@ -53,6 +53,7 @@ class Plan:
         stateful: names of the stateful operators, as in progress records.
         python: whether an expression or an operator runs Python code.
         limits: (option, value) of every option that bounds a batch.
+        kafka: client options of each Kafka source; they may hold secrets and stay in the probe.
     """
 
     sources: tuple[str, ...]
@@ -60,6 +61,7 @@ class Plan:
     stateful: tuple[str, ...]
     python: bool | None
     limits: tuple[tuple[str, str], ...]
+    kafka: tuple[dict[str, str], ...] = field(default=(), repr=False)
 
 
 def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
@@ -78,17 +80,24 @@ def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
     watermarks: list[tuple[str, float]] = []
     stateful: list[str] = []
     limits: list[tuple[str, str]] = []
+    kafka: list[dict[str, str]] = []
     for name, node in _nodes(plan):
         if name in ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation"):
             given = options(gateway, name, node)
             sources.append(source(node, given))
+            kafka.append(kafka_offsets.client(given))
             limits += [(LIMITS[key.lower()], value) for key, value in given.items() if key.lower() in LIMITS]
         elif name == "EventTimeWatermark":
             watermarks.append(_watermark(gateway, node))
         elif name in _OPERATORS and _keeps_state(name, node, append=append):
             stateful.append(_operator(name, node))
     return Plan(
-        tuple(sources), tuple(dict.fromkeys(watermarks)), tuple(stateful), _python(gateway, plan), tuple(limits)
+        tuple(sources),
+        tuple(dict.fromkeys(watermarks)),
+        tuple(stateful),
+        _python(gateway, plan),
+        tuple(limits),
+        tuple(one for one in kafka if one),
     )
 
 

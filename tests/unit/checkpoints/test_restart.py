@@ -12,6 +12,7 @@ import jupyter_streamwatch as sw
 from jupyter_streamwatch.checkpoints import reader
 from jupyter_streamwatch.checkpoints.files import Local
 from jupyter_streamwatch.checkpoints.model import KnownSink, MissingState
+from jupyter_streamwatch.probe import kafka_offsets
 from tests.unit.checkpoints import real
 
 if TYPE_CHECKING:
@@ -227,6 +228,37 @@ def test_kafka_range(tmp_path: Path) -> None:
     assert plan.sources[0].from_ is None
     assert "orders 0: 4→10, 1 without new rows (6 rows at most)" in str(plan)
     assert "only a broker can say" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("held", "replayable", "said"),
+    [
+        ({"orders": {"0": (0, 500), "1": (5, 5), "2": (0, 9)}}, True, "still has all"),
+        ({"orders": {"0": (20, 500), "1": (5, 5), "2": (0, 9)}}, False, "orders 0 begins at 20, not at 10"),
+        (
+            {"orders": {"0": (0, 7), "1": (5, 5), "2": (0, 9)}},
+            False,
+            "orders 0 ends at 7, before 120: it was made again",
+        ),
+        ({"orders": {"0": (0, 500), "1": (5, 5)}}, False, "orders has no partition 2"),
+        ({"orders": {}}, False, "there is no topic orders"),
+        (None, None, "only a broker can say"),
+    ],
+)
+def test_what_the_broker_still_has(held, replayable, said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that was asked says whether the range is there, and if not, which of it."""
+    monkeypatch.setattr(kafka_offsets, "held", lambda *_asked: held)
+    files = {"offsets/0": offsets(KAFKA[0]), "offsets/1": offsets(KAFKA[1]), "commits/0": COMMIT}
+    plan = reader.Checkpoint(Local(written(tmp_path, files)), brokers=True).restart()
+    assert plan.sources[0].replayable is replayable
+    assert said in str(plan)
+
+
+def test_a_broker_is_not_asked_in_passing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dashboard's card waits for no broker."""
+    monkeypatch.setattr(kafka_offsets, "held", lambda *_asked: pytest.fail("asked"))
+    files = {"offsets/0": offsets(KAFKA[0]), "commits/0": COMMIT}
+    assert reader.Checkpoint(Local(written(tmp_path, files))).restart().sources[0].replayable is None
 
 
 @pytest.mark.parametrize(
