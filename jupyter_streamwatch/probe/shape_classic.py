@@ -84,7 +84,7 @@ def _of_query(x: Any, settings: Iterable[str]) -> Shape:
 
 
 def _of_plan(gateway: Any, analyzed: Any) -> dict[str, Any]:
-    found = shape_analyzed.read(str(analyzed.toString()))
+    found = shape_analyzed.read(str(analyzed.treeString()))  # toString() of a source alone is its name
     output = _output(analyzed, found)
     if found is None:
         return {"output": output}
