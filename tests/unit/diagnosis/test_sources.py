@@ -275,3 +275,16 @@ def test_a_replayed_batch_names_both_runs():
     shown = [str(one) for one in hint(diagnose(history, 2), "replayed-batch").evidence]
     assert "run before: 0a1b2c3d, ended 2025-12-31 23:51:40 UTC" in shown
     assert "this run: 9f8e7d6c, started 2026-01-01 00:00:00 UTC" in shown
+
+
+@pytest.mark.parametrize(("wal", "fires"), [(850, True), (740, False)])
+def test_a_part_is_slow_from_three_tenths_of_the_batch(wal, fires):
+    """Of batches of 2.6 s, with 15 ms for the commit."""
+    assert ("slow-checkpoint" in codes(judge(records(ms=2600, parts={"walCommit": wal})))) == fires
+
+
+@pytest.mark.parametrize(("wal", "fires"), [(520, True), (450, False)])
+def test_a_part_is_slow_from_half_a_second(wal, fires):
+    """However large its share of a short batch is."""
+    made = records(ms=800, interval=900, parts={"walCommit": wal})
+    assert ("slow-checkpoint" in codes(judge(made, 900))) == fires
