@@ -122,8 +122,8 @@ def sink_says(last: int, batchId: int, *, replay: bool) -> str | None:
     if last >= batchId and not replay:
         return (
             f"T{log[1:]} already has batches up to {exact(last)}: the sink skips those ids, so batches {exact(batchId)}"
-            f" to {exact(last)} would be read and silently not written. The output belongs to another checkpoint: give"
-            " the query a new output folder, or its own checkpoint back."
+            f" to {exact(last)} are committed without being written, silently. The output is another checkpoint's:"
+            " give the query a new output folder, or its own checkpoint back."
         )
     if last >= batchId:
         return f"Exactly-once: {log} already has batch {exact(batchId)}, and the sink skips it."

@@ -43,12 +43,17 @@ def plan(checkpoint: Checkpoint) -> RestartPlan:
         None,
     )
     verdict = sinks.verdict(checkpoint.sink, checkpoint.nextBatch, checkpoint.id)
+    # A file sink's own log, where its path is known; of a batch that is new, only bad news.
+    last = sink_last(checkpoint)
+    said = None if last is None else sink_says(last, checkpoint.nextBatch, replay=replay)
     sentences = [
         _what(checkpoint, entry, replay=replay),
         *([f"The start will fail: {blocked}"] if blocked else []),
+        *([said] if said and not replay else []),
         *(text for read in reads for text in read.sentences),
         *_same_again(checkpoint, entry, replay=replay),
-        _sink(checkpoint, verdict.sentence, replay=replay),
+        *([said or verdict.sentence] if replay else []),
+        *([] if replay or said else [f"If a batch fails after the sink took it, it comes again. {verdict.sentence}"]),
         *_oddities(checkpoint),
     ]
     return RestartPlan(
@@ -97,13 +102,6 @@ def _same_again(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bo
     if _watermark(checkpoint, entry, replay=False) != entry.watermarkMs and checkpoint.operators:
         return ["The watermark moved with the last batch: a batch without data may come first, to finish old results."]
     return ["Without new data no batch runs, and no row is read again."]
-
-
-def _sink(checkpoint: Checkpoint, sentence: str, *, replay: bool) -> str:
-    """What the sink does with the batch; or would do, should one fail after the sink took it."""
-    last = sink_last(checkpoint)
-    said = None if last is None else sink_says(last, checkpoint.nextBatch, replay=replay)
-    return said or (sentence if replay else f"If a batch fails after the sink took it, it comes again. {sentence}")
 
 
 def _watermark(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bool) -> int | None:

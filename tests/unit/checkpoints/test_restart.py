@@ -333,7 +333,7 @@ def test_code_for_foreach_batch(tmp_path: Path) -> None:
     [
         (["commits/1"], "already has batch 1, and the sink skips it"),
         (["commits/*", "offsets/1"], "already has batch 0, and the sink skips it"),
-        (["commits/*", "offsets/*"], "would be read and silently not written"),
+        (["commits/*", "offsets/*"], "are committed without being written, silently"),
     ],
 )
 def test_file_sink_log(gone: list[str], said: str, tmp_path: Path) -> None:
