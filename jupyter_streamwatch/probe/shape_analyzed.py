@@ -59,7 +59,7 @@ class Analyzed:
     """What was found.
 
     Attributes:
-        leaves: Text of each streaming source's node, once.
+        leaves: Name and text of each streaming source's node; one that is read twice counts twice.
         filters: Conditions, sorted.
         output: Output columns with their origins; None when the plan's text was cut.
         operators: Stateful operators, from the sources on.
@@ -109,7 +109,6 @@ class _Reader:
         found.output = tuple(Column(steady(self._names[id]), origin=self._origins.get(id)) for id in output)
         found.filters = sorted(dict.fromkeys(found.filters))
         found.watermarks = list(dict.fromkeys(found.watermarks))
-        found.leaves = list(dict.fromkeys(found.leaves))
         return found
 
     def _visit(self, node: Node, parent: Node | None) -> list[str]:

@@ -115,23 +115,18 @@ def _output(analyzed: Any, found: Analyzed | None) -> tuple[Column, ...]:
 
 
 def _sources(gateway: Any, analyzed: Any) -> tuple[SourceShape, ...]:
-    """Name the sources; one that the plan reads twice as the same is read once."""
-    found: list[Any] = []
+    """Name the sources; one that the plan reads twice counts twice, as in the checkpoint's offsets."""
     made: list[SourceShape] = []
     for node in jvm.sequence(analyzed.collectLeaves()):
         name = node.getClass().getSimpleName()
-        if name not in _LEAVES or any(node.equals(one) for one in found):
+        if name not in _LEAVES:
             continue
-        found.append(node)
         options = plan.options(gateway, name, node)
         told = str(node.sourceName())
         kind = names.kind(told) if "[" in told else names.kind(told) or told
         limits = {key.lower(): redact(value) for key, value in options.items() if _is_limit(key)}
-        made.append(
-            SourceShape(
-                shape_sinks.source_kind(kind), redact(plan.source(node, options)), tuple(sorted(limits.items()))
-            )
-        )
+        what = redact(plan.source(node, options))
+        made.append(SourceShape(shape_sinks.source_kind(kind), what, tuple(sorted(limits.items()))))
     return tuple(made)
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_streamwatch as sw
+from tests.helpers import wait_until
 from tests.spark.comparing import NOTHING, Stage, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OLDEST = {"aggregates", "sql", "window", "chained", "outer", "dedup-within"}
+OLDEST = {"aggregates", "sql", "window", "chained", "outer", "dedup-within", "twice"}
 
 
 def _marked(stage: Stage, folder: str = "in") -> Any:
@@ -53,6 +54,11 @@ def _chained(stage: Stage) -> Any:
 
     once = _marked(stage).groupBy(F.window("ts", "5 minutes"), "city").agg(F.sum("amount").alias("s"), F.count("*"))
     return once.groupBy(F.window(F.window_time("window"), "10 minutes")).agg(F.count("*"))
+
+
+def _twice(stage: Stage) -> Any:
+    frame = stage.source()
+    return frame.union(frame).groupBy("city").count()
 
 
 def _random(stage: Stage) -> Any:
@@ -98,6 +104,7 @@ QUERIES: dict[str, tuple[Callable[[Stage], Any], str]] = {
         "append",
     ),
     "union": (lambda stage: stage.source().union(stage.source("other")).groupBy("city").count(), "update"),
+    "twice": (_twice, "update"),
     "table": (_with_table, "append"),
     "top": (lambda stage: stage.source().groupBy("city").count().orderBy("count").limit(1), "complete"),
     "limit": (lambda stage: stage.source().limit(2), "append"),
@@ -137,3 +144,19 @@ def test_a_running_query_and_a_recording(stage, watch, tmp_path, name):
     query = again.start()
     query.awaitTermination(60)
     assert list(stage.compare(query)) == []
+
+
+@pytest.mark.oldest
+def test_a_source_of_the_second_generation_that_is_read_twice(stage, watch):
+    """A frame that is united with itself has two offsets in the checkpoint, and is the same when it is built again."""
+
+    def make() -> Any:
+        frame = stage.spark.readStream.format("rate").option("rowsPerSecond", 5).load()
+        return frame.union(frame).selectExpr("CAST(value AS STRING) AS city")
+
+    writer = stage.writer(make(), "append").trigger(processingTime="1 second")
+    query = writer.start()
+    wait_until(lambda: query.lastProgress, 60, "a batch")
+    query.stop()
+    stage.known(watch)
+    assert str(stage.compare(stage.writer(make(), "append"))) == "Nothing has changed."
