@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted(__all__)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
-PATIENCE = 5.0  # seconds for one answer; a healthy server needs 20 to 40 ms
+PATIENCE = 5.0  # seconds for one answer; a healthy server needs 20 to 40 ms,
+FIRST = 60.0  # and one that has only just started, on a busy machine, much longer for its first
 POLL = 0.5  # seconds between two polls of a server that sends no events to the client
 
 
@@ -43,13 +44,17 @@ class ConnectBridge:
 
     def attach(self, put: Callable[[Arrival], None]) -> None:
         """See :class:`Bridge`."""
-        self.version = str(self._bounded(lambda: self.spark.version))
+        self.version = self.first_answer()
         self._listener = listener_of(put)
         # PySpark starts its receiving thread in the thread that adds the first listener. From a daemon thread it is a
         # daemon too: with a listener attached, Python could not exit otherwise.
         self._bounded(lambda: self.spark.streams.addListener(self._listener), 30.0)
         self._detach_before_stop()
         self._note_stops()
+
+    def first_answer(self) -> str:
+        """The server's version. Raises what PySpark raises, and TimeoutError when nothing comes for long."""
+        return str(self._bounded(lambda: self.spark.version, FIRST))
 
     def detach(self) -> None:
         """See :class:`Bridge`."""
@@ -75,7 +80,8 @@ class ConnectBridge:
         if self._stopped():
             return Link("stopped", "The Spark session was stopped. Start a session and call sw.watch() again to go on.")
         if self._silent:
-            return Link("gone", "The Spark Connect server does not answer. Watching goes on when it is back.")
+            then = "Watching goes on when it is back." if self.version else "Call sw.watch() again when it does."
+            return Link("gone", f"The Spark Connect server does not answer. {then}")
         return Link("live", "Watching a Spark Connect session.")
 
     def query(self, id: str, runId: str) -> Any | None:
@@ -170,7 +176,7 @@ class PollingBridge(ConnectBridge):
 
     def attach(self, put: Callable[[Arrival], None]) -> None:
         """See :class:`Bridge`."""
-        self.version = str(self._bounded(lambda: self.spark.version))
+        self.version = self.first_answer()
         self._put = put
         self._done = threading.Event()
         self._note_stops()
@@ -269,6 +275,10 @@ def connect_bridge(spark: Any) -> ConnectBridge:
     import pyspark
 
     listening = ConnectBridge(spark)
-    versions = (str(pyspark.__version__), str(listening.ask(lambda: spark.version, "")))
+    try:
+        server = listening.first_answer()
+    except Exception:
+        server = ""  # the bridge knows that it got no answer
+    versions = (str(pyspark.__version__), server)
     majors = [int(version.partition(".")[0]) for version in versions if version.partition(".")[0].isdigit()]
     return PollingBridge(spark) if any(major < 4 for major in majors) else listening
