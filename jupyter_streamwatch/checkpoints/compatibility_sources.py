@@ -87,9 +87,16 @@ def _place(case: Case, at: int, stored: SourceOffset | None, before: SourceShape
         )
         case.add("sources", "not-allowed", was, now.what, reason)
         return True
+    if now.kind == "kafka" and stored is not None and isinstance(stored.value, dict) and _dropped(stored.value, now):
+        reason = (
+            "Spark takes a topic that is not read any more for one whose data is lost, and stops. With"
+            " failOnDataLoss=false it goes on without what is left there, and reads new topics from their beginning."
+        )
+        case.add("sources", "not-allowed", was, now.what, reason)
+        return True
     reason = {
         "file": "Files of the new place are new to the checkpoint, those of the old one are not read any more.",
-        "kafka": "New topics start at their beginning, and what is left of the old ones is not read any more.",
+        "kafka": "New topics start at their beginning.",
     }.get(now.kind or "", "The offset in the checkpoint was the old one's.")
     case.add("sources", "silently-wrong", was, now.what, f"{reason} {GUIDE_FORBIDS}")
     return True
@@ -143,11 +150,22 @@ def _elsewhere(case: Case, at: int, now: SourceShape) -> str | None:
 
 
 def _topics(value: dict[str, Any], now: SourceShape) -> str | None:
+    topics, asked = {str(topic) for topic in value}, _asked(now)
+    return f"Kafka {listed(sorted(topics))}" if asked is not None and topics != asked else None
+
+
+def _dropped(value: dict[str, Any], now: SourceShape) -> bool:
+    """Whether a topic of the checkpoint is certainly not read any more."""
+    asked = _asked(now)
+    return asked is not None and not asked.issuperset(str(topic) for topic in value)
+
+
+def _asked(now: SourceShape) -> set[str] | None:
+    """Return the topics that a source reads; None for a pattern, and where not all are named."""
     asked = now.what.removeprefix("Kafka ").strip()
     if not asked or asked.startswith("pattern ") or " more" in asked:
         return None
-    topics = {str(topic) for topic in value}
-    return f"Kafka {listed(sorted(topics))}" if topics != {one.strip() for one in asked.split(",")} else None
+    return {one.strip() for one in asked.split(",")}
 
 
 def _limits(case: Case, before: SourceShape, now: SourceShape) -> None:

@@ -172,8 +172,11 @@ def test_kafka_topics_are_in_the_offsets():
     checkpoint = replace(NEW, read=(SourceOffset(0, "kafka", {"orders": {"0": 1}}, ""),))
     same = replace(COUNTED, sources=(SourceShape("kafka", "Kafka orders", ()),))
     more = replace(COUNTED, sources=(SourceShape("kafka", "Kafka orders, refunds", ()),))
+    other = replace(COUNTED, sources=(SourceShape("kafka", "Kafka refunds", ()),))
     pattern = replace(COUNTED, sources=(SourceShape("kafka", "Kafka pattern orders.*", ()),))
     assert told(judge(checkpoint, same, None)) == []
+    assert told(judge(checkpoint, other, None)) == [("sources", "not-allowed")]
+    assert told(judge(checkpoint, other, same)) == [("sources", "not-allowed")]
     assert told(judge(checkpoint, more, None)) == [("sources", "silently-wrong")]
     assert told(judge(checkpoint, pattern, None)) == []
 
