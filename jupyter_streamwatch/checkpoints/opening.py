@@ -51,7 +51,7 @@ def storage_of(path: str, spark: Any) -> Storage:
         raise ValueError("The path is empty: pass the query's checkpointLocation.")
     found = _SCHEME.match(path)
     scheme = found["scheme"].lower() if found else ""
-    if scheme != "file" and spark is not None:
+    if scheme != "file" and spark is not None and not path.startswith("~"):
         from jupyter_streamwatch.checkpoints.hadoop import through_session
 
         storage = through_session(path, spark, scheme=scheme)
