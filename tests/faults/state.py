@@ -14,7 +14,7 @@ def growth_without_watermark(bench: Bench) -> Any:
     """Every row is a group of its own, for ever."""
     rows = bench.batches(100, advance=300_000).withColumnRenamed("timestamp", "event_time")
     groups = bench.onto(rows, lambda rows: rows.groupBy("value"), keys=["value"])
-    return bench.wait(bench.start(groups.count(), mode="update", trigger=0.8), 15)
+    return bench.wait(bench.start(groups.count(), mode="update", trigger=1.3), 13)
 
 
 @fault("state-growth", says="after the aggregation")
