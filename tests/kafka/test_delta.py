@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 
+import jupyter_streamwatch as sw
 from tests.kafka.test_kafka import codes, hint, kind_of_failure
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def delta(session: Any) -> None:
 def test_a_plain_sink_keeps_up_calmly(bench: KafkaBench) -> None:
     """A few rows a batch into a table: no hint blames the query for the tasks of Delta's own log."""
     topic, table = bench.broker.topic("to-table"), str(bench.root / "table")
-    query = bench.start(bench.topic(topic, maxOffsetsPerTrigger=1000), "delta", trigger=15, path=table)
-    bench.rounds(query, topic, 200, 5)
+    query = bench.start(bench.topic(topic, maxOffsetsPerTrigger=1000), "delta", trigger=30, path=table)
+    bench.rounds(query, topic, 200, 4)
     diagnosis = bench.diagnose(query)
     history = bench.history(query)
     assert history.facts.sink == f"Delta {table}"
@@ -37,7 +38,7 @@ def test_a_plain_sink_keeps_up_calmly(bench: KafkaBench) -> None:
     assert diagnosis.verdict == "keeping-up", diagnosis.reason
     assert not codes(diagnosis, "warning", "critical")
     assert not BLAMED.intersection(codes(diagnosis))
-    assert bench.spark.read.format("delta").load(table).count() == 1000
+    assert bench.spark.read.format("delta").load(table).count() == 800
     bench.keep(query, "delta-sink")
 
 
@@ -103,7 +104,28 @@ def test_windows_into_a_table(bench: KafkaBench) -> None:
     diagnosis = bench.diagnose(query)
     assert bench.history(query).batches.numbers("tasks.count")[-1] > MANY
     assert not BLAMED.intersection(codes(diagnosis))
-    bench.keep(query, "delta-windows")
+
+
+def test_the_checkpoint_of_a_query_from_table_to_table(bench: KafkaBench) -> None:
+    """Versions of the table as offsets; the sink is known to write a batch once; another path is a change."""
+    table, out = str(bench.root / "table"), str(bench.root / "out")
+    bench.spark.range(100).coalesce(1).write.format("delta").save(table)
+    frame = bench.spark.readStream.format("delta").load(table)
+    query = bench.start(frame, "delta", trigger=None, path=out, last=lambda writer: writer.trigger(availableNow=True))
+    bench.until(query, lambda: not query.isActive)
+    bench.diagnose(query)
+    checkpoint = sw.checkpoint(bench.root / "checkpoint", bench.spark)
+    plan = checkpoint.restart()
+    assert [one.kind for one in checkpoint.offsets[0].sources] == ["delta"]
+    assert "table version" in checkpoint.offsets[0].sources[0].text
+    assert (plan.batchId, plan.replay, plan.sink, plan.sinkSafe) == (1, False, "delta", "yes"), plan
+
+    def changes(path: str) -> dict[str, str]:
+        writer = frame.writeStream.format("delta").outputMode("append").option("path", path)
+        return {one.what: one.verdict for one in checkpoint.compare(writer)}
+
+    assert changes(out) == {}
+    assert changes(f"{out}-2").keys() == {"sink"}
 
 
 def test_a_table_as_a_source(bench: KafkaBench) -> None:

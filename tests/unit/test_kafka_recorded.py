@@ -31,6 +31,7 @@ class Expected(NamedTuple):
 EXPECTED = {
     "available-now": Expected("finished"),
     "connector-defect": Expected("failed", "query-failed", sink="foreachBatch"),
+    "delta-sink": Expected("keeping-up", sink="Delta"),
     "delta-sink-mended": Expected("keeping-up", sink="Delta"),
     "delta-sink-too-slow": Expected("falling-behind", "slow-sink", sink="Delta"),
     "delta-source": Expected("keeping-up", source="Delta"),
