@@ -162,8 +162,10 @@ class _Reader:
 
     def _Project(self, node: Node, _below: Sequence[str]) -> list[str]:
         groups = brackets(node.text)
-        made = [(one, self._write(one.expression)) for one in items(groups[0] if groups else "")]
-        ids = [one.id if one.id in self._names else self._define(one, origin) for one, origin in made]
+        ids = [
+            one.id if one.id in self._names else self._define(one, self._write(one.expression))
+            for one in items(groups[0] if groups else "")
+        ]
         return [id for id in ids if id is not None]
 
     def _Aggregate(self, node: Node, _below: Sequence[str]) -> list[str]:

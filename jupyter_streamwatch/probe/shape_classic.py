@@ -43,7 +43,9 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     told = _of_plan(gateway, analyzed) | shape_sinks.session(spark, settings)
     if what == "DataStreamWriter":
         told |= _of_writer(gateway, x._jwrite, spark)  # noqa: SLF001
-    return Shape(mode="classic", **told | {"state": _state(gateway, frame, told.get("operators") or ())})
+    operators = told.get("operators")
+    state = None if operators is None else _state(gateway, frame, operators)
+    return Shape(mode="classic", **told | {"state": state})
 
 
 def of_run(gateway: Any, run: Any, version: str | None, mode: str | None, sink: str | None) -> Shape:
@@ -84,14 +86,17 @@ def _of_query(x: Any, settings: Iterable[str]) -> Shape:
 
 
 def _of_plan(gateway: Any, analyzed: Any) -> dict[str, Any]:
-    found = shape_analyzed.read(str(analyzed.treeString()))  # toString() of a source alone is its name
+    try:
+        found = shape_analyzed.read(str(analyzed.treeString()))  # toString() of a source alone is its name
+    except ValueError:
+        found = None  # too long: what needs no text is told all the same
     output = _output(analyzed, found)
+    told = {"sources": _sources(gateway, analyzed), "output": output}
     if found is None:
-        return {"output": output}
+        return told
     return {
-        "sources": _sources(gateway, analyzed),
+        **told,
         "filters": tuple(redact(text) for text in found.filters),
-        "output": output,
         "truncated": found.truncated,
         "operators": tuple(found.operators),
         "watermarks": tuple(found.watermarks),
@@ -160,7 +165,9 @@ def _state(gateway: Any, frame: Any, operators: Sequence[OperatorShape]) -> Any:
     text = str(gateway.jvm.PythonSQLUtils.explainString(execution, "extended"))
     physical = shape_text.section(text, "Physical Plan")
     types = _types(execution.analyzed())
-    return shape_state.read(physical, types, operators) if physical else shape_state.planned(operators, types)
+    if physical is None or len(physical) > shape_text.MOST_TEXT:
+        return shape_state.planned(operators, types)
+    return shape_state.read(physical, types, operators)
 
 
 def _of_writer(gateway: Any, writer: Any, spark: Any) -> dict[str, Any]:
