@@ -72,8 +72,8 @@ def batch_recomputed(bench: Bench) -> Any:
         frame.agg(F.max("value")).collect()
         frame.write.format("noop").mode("overwrite").save()
 
-    frame = bench.batches(100).select(slowly(14)("value").alias("value")).filter("value >= 0")
-    return bench.wait(bench.start(frame, each=bench.into(each), trigger=1.8), bench.least(5))
+    frame = bench.batches(100).select(slowly(28)("value").alias("value")).filter("value >= 0")
+    return bench.wait(bench.start(frame, each=bench.into(each), trigger=3.5), bench.least(4))
 
 
 @fault("contention")
