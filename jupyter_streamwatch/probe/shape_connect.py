@@ -64,10 +64,16 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     told = {
         **_of_analyzed(found, tuple(output)),
         "sources": _sources(found, reads),
-        "state": shape_state.read(physical or "", types, found.operators if found else ()),
+        "state": None if found is None else _state(physical or "", types, found),
         **shape_sinks.session(spark, settings),
     }
     return Shape(mode="connect", **told | (_of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
+
+
+def _state(physical: str, types: Any, found: Analyzed) -> Any:
+    if len(physical) > shape_text.MOST_TEXT:
+        return shape_state.planned(found.operators, types)
+    return shape_state.read(physical, types, found.operators)
 
 
 def of_run(text: str, progress: Any, version: str | None) -> Shape:
@@ -93,7 +99,10 @@ def of_run(text: str, progress: Any, version: str | None) -> Shape:
 
 def _analyzed(text: str) -> Analyzed | None:
     section = shape_text.section(text, "Analyzed Logical Plan")
-    return shape_analyzed.read(section.partition("\n")[2]) if section else None  # the first line is the schema
+    try:
+        return shape_analyzed.read(section.partition("\n")[2]) if section else None  # the first line is the schema
+    except ValueError:
+        return None  # too long
 
 
 def _of_analyzed(found: Analyzed | None, output: tuple[Column, ...] | None) -> dict[str, Any]:
