@@ -12,12 +12,11 @@ from jupyter_streamwatch.facts import RunningBatch
 from tests.faults.outcome import judged
 from tests.faults.runner import CASES, LARGEST, RECORDINGS, recorded
 
-# A run that the machine disturbed leaves no recording; each case has one of a classic session or of Connect.
-CLASSIC = [case for case in CASES.values() if recorded(case).exists()]
+FAULTS = [case for case in CASES.values() if case.code]
+HEALTHY = [case for case in CASES.values() if not case.code]
+# What the machine disturbed on the way through a server leaves no recording.
 OVER_CONNECT = [case for case in CASES.values() if recorded(case, connect=True).exists()]
-FAULTS = [case for case in CLASSIC if case.code]
-HEALTHY = [case for case in CLASSIC if not case.code]
-KEPT = [(case, False) for case in CLASSIC] + [(case, True) for case in OVER_CONNECT]
+KEPT = [(case, False) for case in CASES.values()] + [(case, True) for case in OVER_CONNECT]
 
 
 def replay(case, *, connect=False):
@@ -63,15 +62,14 @@ def test_most_faults_are_named_over_connect_too():
 
 def test_the_capacity_is_where_the_query_breaks():
     """The fit of a whole run, and of its beginning, against the rate at which the query stopped keeping up."""
-    case = CASES["rate-ramp"]
-    outcome = replay(case, connect=case not in CLASSIC)
+    outcome = replay(CASES["rate-ramp"])
     assert outcome.also.right, str(outcome.also)
 
 
 def test_every_case_has_a_recording():
     """Nothing is left out, and no recording lies there unread."""
-    assert set(CASES) == {path.stem for path in RECORDINGS.rglob("*.jsonl")}
-    assert len(CLASSIC) >= len(CASES) - 1
+    assert set(CASES) == {path.stem for path in RECORDINGS.glob("*.jsonl")}
+    assert set(CASES) >= {path.stem for path in (RECORDINGS / "connect").glob("*.jsonl")}
 
 
 @pytest.mark.parametrize(("case", "connect"), KEPT, ids=lambda one: getattr(one, "name", ""))
