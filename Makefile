@@ -49,7 +49,7 @@ $(BIN)/python:
 # A Spark for which there is a Delta that runs with it.
 .venv-delta/.ready: pyproject.toml tests/kafka/versions.py .venv/.ready
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-delta
-	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --compile-bytecode --python $(DELTA)/python -e . pytest \
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/uv pip install -q --compile-bytecode --python $(DELTA)/python -e . hypothesis pytest \
 	  $$($(BIN)/python tests/kafka/versions.py $(DELTA_SPARK))
 	@touch $@
 
