@@ -72,7 +72,7 @@ def batch_recomputed(bench: Bench) -> Any:
         frame.agg(F.max("value")).collect()
         frame.write.format("noop").mode("overwrite").save()
 
-    frame = bench.batches(100).select(slowly(28)("value").alias("value")).filter("value >= 0")
+    frame = bench.batches(100).select(slowly(14)("value").alias("value")).filter("value >= 0")
     return bench.wait(bench.start(frame, each=bench.into(each), trigger=3.5), bench.least(4))
 
 
