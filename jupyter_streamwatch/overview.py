@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jupyter_streamwatch import cardsheet, factsheet, notes
-from jupyter_streamwatch.diagnosis import LEVELS, diagnose
+from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, iso, middle, number, rate
 from jupyter_streamwatch.progress import epoch_ms
 from jupyter_streamwatch.redaction import redact
@@ -124,7 +124,7 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
     last = history.last
     usual = usual_duration(history)
     name = redact(clean(history.name or "")) or f"query {history.id[:8]}"
-    level = LEVELS[diagnosis.verdict]
+    level = diagnosis.level
     live = now is not None and (session is None or session.state == "live")
     reason = diagnosis.reason if diagnosis.outcome is None else f"{diagnosis.reason} {diagnosis.outcome.text}"
     return Line(

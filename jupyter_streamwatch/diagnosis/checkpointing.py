@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
-from jupyter_streamwatch.diagnosis.window import CHECKPOINT
+from jupyter_streamwatch.diagnosis.window import CHECKPOINT, DISCOVERY
 from jupyter_streamwatch.format import duration, percent, when
 
 if TYPE_CHECKING:
@@ -40,14 +40,23 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
     if slow is None:
         return None
     path = window.facts.checkpoint or ""
+    temporary = window.facts.temporaryCheckpoint
     code = None
-    if path and not window.facts.temporaryCheckpoint:
+    if temporary:
+        code = _location(f"<fast storage>/{_own_name(window)}")
+    elif path:
         name = path.rstrip("/").rpartition("/")[2]
         code = _location(f"<fast storage>/{name}") + "  # where the whole directory was copied"
-    fix = (
-        "Put the checkpoint on faster storage: stop the query, copy the whole checkpoint directory, start with the new"
-        " checkpointLocation. A longer trigger interval writes it less often."
-    )
+    move = "stop the query, copy the whole checkpoint directory, start with the new checkpointLocation"
+    if temporary:  # Spark deletes it when the query stops: there is nothing to copy
+        move = "this one is temporary, so start the query with a checkpointLocation of its own"
+    fix = f"Put the checkpoint on faster storage: {move}. A longer trigger interval writes it less often."
+    all_slow = _all_slow(window)
+    cause = "Each batch writes two small files to the checkpoint and waits for both"
+    if all_slow:
+        cause += "; other parts of the batch that write nothing are slow as well, so the whole machine may be busy."
+    else:
+        cause += "; most often the storage is slow to create or rename files."
     if path.startswith(_S3):
         code = (
             'spark.conf.set("spark.sql.streaming.checkpointFileManagerClass",'
@@ -67,12 +76,12 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
             seen(window, "commitOffsets", "ms", "durationMs.commitOffsets"),
             *batch_time(window, load),
         ),
-        cause="Each batch writes two small files to the checkpoint and waits for both; the storage is slow to create or"
-        " rename files.",
+        cause=cause,
         fix=fix,
         code_fix=code,
-        # Other storage takes nearly all of it away (measured); leaving out the renames, a part.
-        effect=None if slow.alone else shorter(window, slow.ms, low=0.5 if path.startswith(_S3) else 0.9),
+        # Other storage takes nearly all of it away (measured); leaving out the renames, a part. On a busy machine
+        # nothing tells.
+        effect=None if slow.alone or all_slow else shorter(window, slow.ms, low=0.5 if path.startswith(_S3) else 0.9),
         link=GUIDE + "performance-tips.html" if code and "async" in code else RECOVERY,
         share=slow.share,
     )
@@ -150,7 +159,6 @@ def temporary_checkpoint(window: Window, load: Load) -> Hint | None:
     del load
     if not window.facts.temporaryCheckpoint or window.sink_kind in ("console", "memory", "noop"):
         return None
-    name = window.history.name or "this_query"
     return Hint(
         code="temporary-checkpoint",
         severity="info",
@@ -158,7 +166,7 @@ def temporary_checkpoint(window: Window, load: Load) -> Hint | None:
         evidence=(Evidence("checkpoint", window.facts.checkpoint or "temporary"),),
         cause="No checkpointLocation was given, so Spark made a directory that it deletes when the query stops.",
         fix="Give the query a checkpoint of its own on storage that survives the cluster.",
-        code_fix=f'.option("checkpointLocation", "/checkpoints/{"".join(c if c.isalnum() else "_" for c in name)}")',
+        code_fix=_location(f"/checkpoints/{_own_name(window)}"),
         link=RECOVERY,
     )
 
@@ -234,6 +242,17 @@ def _both_runs(window: Window) -> list[Evidence]:
     ended = f", ended {when(old.ended)}" if old.ended is not None else ""
     started = f", started {when(new.started)}" if new.started is not None else ""
     return [Evidence("run before", f"{old.runId[:8]}{ended}"), Evidence("this run", f"{new.runId[:8]}{started}")]
+
+
+def _all_slow(window: Window) -> bool:
+    """Whether the parts that neither run the batch nor write the checkpoint take long, too."""
+    others = (window.usual(f"durationMs.{name}") or 0.0 for name in ("queryPlanning", *DISCOVERY))
+    return sum(others) >= window.t.part_least
+
+
+def _own_name(window: Window) -> str:
+    """Return a name for a checkpoint of this query."""
+    return "".join(c if c.isalnum() else "_" for c in window.history.name or "this_query")
 
 
 def _location(path: str) -> str:

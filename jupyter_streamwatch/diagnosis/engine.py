@@ -81,7 +81,7 @@ def diagnose(
         came = outcome(judged, earlier, lambda one: _judge(Window(one, t, trigger=stated)), (t, rules.off, stated))
     name, reason = verdict(window, measured)
     waiting = Backlog(measured.backlog, measured.trend, measured.change, measured.remaining)
-    found = Diagnosis(name, reason, hints, capacity(window, measured), waiting, came)
+    found = Diagnosis(name, reason, hints, capacity(window, measured), waiting, came, measured.worsens)
     _KEPT[snapshot] = (asked, found)
     return found
 

@@ -23,7 +23,7 @@ LEVELS = {
     "running": "info",
     "unknown": "muted",
 }
-"""Level of each verdict, for its colour and shape."""
+"""Level of each verdict, for its colour and shape; ``falling-behind`` is a warning while the lag does not grow."""
 
 LABELS = {
     "failed": "Failed",
@@ -228,6 +228,7 @@ class Diagnosis:
         capacity: What the query could do.
         backlog: What waits, and where that goes.
         outcome: What became of a prediction for the run before; None when none was made, or nothing tells yet.
+        worsens: Whether the lag is known to grow; a query that only misses its trigger interval lags by about a batch.
     """
 
     verdict: str
@@ -236,6 +237,7 @@ class Diagnosis:
     capacity: Capacity = field(default_factory=Capacity)
     backlog: Backlog = field(default_factory=Backlog)
     outcome: Outcome | None = None
+    worsens: bool = False
 
     @property
     def label(self) -> str:
@@ -245,7 +247,8 @@ class Diagnosis:
     @property
     def level(self) -> str:
         """``ok``, ``info``, ``warning``, ``critical`` or ``muted``."""
-        return LEVELS[self.verdict]
+        lags = self.verdict == "falling-behind" and not self.worsens
+        return "warning" if lags else LEVELS[self.verdict]
 
     def __str__(self) -> str:
         """The diagnosis as text for a terminal: the verdict, then each hint, a symptom indented under its cause."""
@@ -267,6 +270,7 @@ class Diagnosis:
             "hints": [hint.to_dict() for hint in self.hints],
             "capacity": self.capacity.to_dict(),
             "backlog": dict(vars(self.backlog)),
+            "worsens": self.worsens,
             "outcome": None
             if self.outcome is None
             else {**vars(self.outcome), "predicted": list(self.outcome.predicted), "true": self.outcome.true},

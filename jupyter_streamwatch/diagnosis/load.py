@@ -36,7 +36,7 @@ class Load:
         remaining: Time in ms until a shrinking backlog is gone.
         batches: Batch ids that the backlog's trend rests on.
         draining: Rows a batch shrink from batch to batch: what waited is being worked off. Only of late batches.
-        swelling: Rows and time a batch grow from batch to batch. Only without an interval.
+        swelling: Rows and time a batch grow from batch to batch. Only of late batches.
         limited: Every batch has the same number of rows.
     """
 
@@ -61,6 +61,15 @@ class Load:
         """Whether the query has no time to lose."""
         return self.band in ("over", "near") or self.trend == "grows"
 
+    @property
+    def worsens(self) -> bool:
+        """Whether the lag is known to grow.
+
+        Batches that only miss the interval do not make it grow: Spark leaves out the triggers that were missed, so a
+        source that has no more to give than the batches take is read about one batch late.
+        """
+        return self.trend == "grows" or (self.swelling and self.trend != "shrinks")
+
 
 def load(window: Window) -> Load:
     """Measure the load over the window."""
@@ -75,6 +84,7 @@ def load(window: Window) -> Load:
         remaining = backlog / -change * 1000
     interval = window.interval
     typical = window.typical
+    late = band == "over" or not interval
     return Load(
         judged=judged,
         typical=typical,
@@ -88,8 +98,8 @@ def load(window: Window) -> Load:
         change=change,
         remaining=remaining,
         batches=batches,
-        draining=(band == "over" or not interval) and _drains(recent_rows[-10:], window),
-        swelling=not interval and _swells(recent_rows, window) and _swells(recent_time, window),
+        draining=late and _drains(recent_rows[-10:], window),
+        swelling=late and _swells(recent_rows, window) and _swells(recent_time, window),
         limited=len(recent_rows) >= 5 and max(recent_rows[-10:]) <= 1.01 * min(recent_rows[-10:]),
     )
 

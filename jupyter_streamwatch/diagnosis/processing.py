@@ -57,7 +57,11 @@ def batch_stuck(window: Window, load: Load) -> Hint | None:
 
 @rule("driver-bound", "No task runs for half of the batch or more.")
 def driver_bound(window: Window, load: Load) -> Hint | None:
-    """Raise when the executors wait for the driver, with a batch that is too slow."""
+    """Raise when the executors wait for the driver, with a batch that is too slow.
+
+    Where nothing is late it is only worth knowing, and then not of a few batches: in the first ones the driver loads
+    its classes and compiles, whatever the query does.
+    """
     t = window.t
 
     def idle(added: float, busy: float, queue: float) -> bool:
@@ -68,15 +72,18 @@ def driver_bound(window: Window, load: Load) -> Hint | None:
         return None
     added, busy = window.usual("durationMs.addBatch") or 0.0, window.usual("tasks.busyMs") or 0.0
     lost = added - busy - (window.usual("tasks.queueMs") or 0.0)
+    if level == "info" and (load.judged < t.min_trend or lost < t.slow_batch):
+        return None
     where = (
         "the foreachBatch function, planning what it runs" if window.foreach_batch else "planning, the sink's commit"
     )
     return Hint(
         code="driver-bound",
         severity=level,
-        title=f"No task runs for {duration(lost)} of {duration(added)} a batch: the driver works alone",
+        title=f"No task runs for {duration(lost)} of the {duration(added)} in addBatch: the driver works alone",
         evidence=gathered(
             Evidence("addBatch without a running task", lost, "ms", window.evidence()),
+            seen(window, "addBatch", "ms", "durationMs.addBatch"),
             seen(window, "tasks.busyMs", "ms"),
             *batch_time(window, load),
         ),

@@ -22,9 +22,7 @@ MONITORING = API + "#reading-metrics-interactively"
 def falling_behind(window: Window, load: Load) -> Hint | None:
     """Raise while batches overrun the interval and what waits does not shrink."""
     too_long = load.band == "over" and load.trend != "shrinks" and not load.draining
-    swelling = (
-        load.interval is None and load.swelling and load.trend != "shrinks" and (load.busy or 0.0) >= window.t.busy
-    )
+    swelling = load.interval is None and load.swelling and load.worsens and (load.busy or 0.0) >= window.t.busy
     if window.once or not (too_long or swelling):
         return None
     title = f"Batches take {duration(load.typical)} and grow, without a pause between them"
@@ -33,16 +31,29 @@ def falling_behind(window: Window, load: Load) -> Hint | None:
     code, effect = _longer_trigger(window, load)
     return Hint(
         code="falling-behind",
-        severity="critical",
+        severity="critical" if load.worsens else "warning",
         title=title,
         evidence=(*batch_time(window, load), *gathered(backlog(load))),
-        cause="The query works all the time and still starts its batches late, so results come later and later.",
+        cause=_lateness(load),
         fix="Shorten the batch: see where its time goes. If later results are good enough, a longer trigger interval"
         " spreads the fixed cost of a batch over more rows.",
         code_fix=code,
         effect=effect,
         link=MONITORING,
     )
+
+
+def _lateness(load: Load) -> str:
+    """Say what late batches mean: results that come less often, and only if the lag grows, later and later."""
+    if load.trend == "grows":
+        return "More rows arrive than the batches take, so results come later and later."
+    if load.worsens:
+        return "Each batch takes what came during the one before, and that gets more: results come later and later."
+    rare = f"so results come every {duration(load.typical)} instead of every {duration(load.interval)}"
+    known = "What waits at the source does not grow."
+    if load.trend is None:
+        known = "Whether rows pile up at the source as well is not known."
+    return f"Spark leaves out the triggers that a batch misses, {rare}. {known}"
 
 
 @rule("at-capacity", "Batches take nearly the whole trigger interval.")

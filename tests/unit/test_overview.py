@@ -134,7 +134,7 @@ def test_the_backlog_is_rows_or_names_who_does_not_say():
 
 def test_the_state_is_the_verdict_with_a_shape_of_its_level():
     """State, level and shape come from the diagnosis; the reason is kept."""
-    state = line(history(3), verdict("falling-behind", reason="Batches take 3.4 s.")).state
+    state = line(history(3), replace(verdict("falling-behind", reason="Batches take 3.4 s."), worsens=True)).state
     assert (state.verdict, state.label, state.level, state.shape) == (
         "falling-behind",
         "Falling behind",

@@ -267,8 +267,8 @@ def test_a_diagnosis_as_text():
     state = [operator(numShufflePartitions=200, numStateStoreInstances=200, commitTimeMs=3000)]
     text = str(judge(records(ms=4900, rows=34, state=state)))
     assert text.startswith("Falling behind: Batches take 4.9 s of the 2 s trigger interval.")
-    assert "[critical] 200 shuffle partitions for 34 rows (too-many-partitions)" in text
+    assert "[warning] 200 shuffle partitions for 34 rows (too-many-partitions)" in text
     assert "    numShufflePartitions: 200 partitions (batch 19)" in text
     assert '      spark.conf.set("spark.sql.shuffle.partitions", "4")' in text
-    assert "\n    [critical] Batches take 4.9 s" in text
+    assert "\n    [warning] Batches take 4.9 s" in text
     assert str(judge(records())).endswith("Nothing to say against it.")

@@ -182,10 +182,37 @@ def test_time_unaccounted_shows_the_missing_time(missing, fires):
 
 def test_time_unaccounted_is_the_cause_of_a_lag():
     """Then it stands before the symptom and is as severe."""
-    diagnosis = judge(records(ms=3000, parts={"addBatch": 500}))
+    diagnosis = judge(records(ms=3000, parts={"addBatch": 500}, backlog=lambda i: 400 * i))
     assert codes(diagnosis)[:2] == ["time-unaccounted", "falling-behind"]
     assert hint(diagnosis, "falling-behind").under == "time-unaccounted"
     assert hint(diagnosis, "time-unaccounted").severity == "critical"
+
+
+@pytest.mark.parametrize(
+    ("more", "severity", "words"),
+    [
+        ({}, "warning", "at the source as well is not known"),
+        ({"backlog": 40}, "warning", "What waits at the source does not grow"),
+        ({"backlog": lambda i: 400 * i}, "critical", "More rows arrive than the batches take"),
+        ({"rows": lambda i: int(100 * 1.1**i), "ms": lambda i: int(2600 * 1.1**i)}, "critical", "later and later"),
+    ],
+)
+def test_late_batches_are_critical_only_if_the_lag_is_known_to_grow(more, severity, words):
+    """Spark does not queue the triggers that were missed: results come less often, and no later than by a batch."""
+    diagnosis = judge(records(**{"ms": 2600, **more}))
+    found = hint(diagnosis, "falling-behind")
+    assert diagnosis.verdict == "falling-behind"
+    assert (found.severity, diagnosis.level) == (severity, severity)
+    assert words in found.cause
+    assert ("later and later" in found.cause) == (severity == "critical")
+    assert ("results come every 2.6 s instead of every 2 s" in found.cause) == (severity == "warning")
+    assert diagnosis.to_dict()["worsens"] == (severity == "critical")
+
+
+def test_a_backlog_that_grows_while_time_is_left_is_critical_too():
+    """The verdict's level follows what is known of the lag, whatever its reason."""
+    diagnosis = judge(records(backlog=lambda i: 1000 + 500 * i, ms=300))
+    assert (diagnosis.verdict, diagnosis.level) == ("falling-behind", "critical")
 
 
 def test_at_capacity_of_batches_that_overrun_and_others_that_make_up_for_it():
