@@ -59,7 +59,8 @@ def test_a_sink_that_is_too_slow_and_its_fix(bench: KafkaBench) -> None:
     bench.code = None
     mended = bench.rounds(bench.start(bench.topic(topic), "delta", trigger=5, path=table), topic, 200, 5)
     diagnosis = bench.diagnose(mended)
-    assert bench.history(mended).batches.numbers("tasks.count")[-1] < MANY
+    counts = bench.history(mended).batches.numbers("tasks.count").tolist()[-5:]
+    assert sorted(counts)[2] < MANY, counts  # every tenth commit writes a checkpoint of the log, in more tasks
     assert "slow-sink" not in codes(diagnosis)
     bench.keep(mended, "delta-sink-mended")
 
