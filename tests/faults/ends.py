@@ -86,7 +86,8 @@ def pinned_conf(bench: Bench) -> Any:
     """The number of shuffle partitions is changed on an old checkpoint."""
     bench.conf("spark.sql.shuffle.partitions", "6")
     frame = bench.batches(20).withWatermark("timestamp", "10 seconds").groupBy(F.window("timestamp", "5 seconds"))
-    first = bench.wait(bench.start(frame.count(), mode="update", trigger=2), 2)
+    # Several batches: the first ones fill the interval, and a stop in the middle of one would be another fault.
+    first = bench.wait(bench.start(frame.count(), mode="update", trigger=2), 5)
     first.stop()
     bench.conf("spark.sql.shuffle.partitions", "3")
     return bench.wait(bench.start(frame.count(), mode="update", trigger=2, last=bench.onto), bench.least(4))
