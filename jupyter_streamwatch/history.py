@@ -166,7 +166,7 @@ class History:
                 log = self._runs[place]
                 began = None if isnan(start) else start
                 log.began = began if log.began is None else log.began
-                log.guess.add(began, duration)
+                log.ran(None if isnan(batch) else int(batch), began, duration)
                 if isnan(batch):
                     log.restored(began)
             self._changed()
@@ -304,7 +304,7 @@ class History:
         self.seen += 1
         if not self._table.append(values):
             self.inserted += 1
-        log.guess.add(start, p.batchDuration)
+        log.ran(p.batchId, start, p.batchDuration)
         if _later(start, self._last_start):
             self.last, self._last_start = p, start
             self.idleSince = None

@@ -63,7 +63,14 @@ class RunLog:
         self.first: int | None = run.firstBatch
         self.last: int | None = run.lastBatch
         self._starts: dict[float, None] = {}  # batches without an id (Spark 2.1), known by their start
+        self._before: int | None = None  # id of the batch that came last
         self._blank = 0  # restored batches without either, whose records are still to come
+
+    def ran(self, batch: int | None, start: float | None, duration: float | None) -> None:
+        """Let the trigger be inferred from a batch: one whose batch before is missing shows no interval."""
+        follows = batch is None or self._before is None or batch == self._before + 1
+        self._before = batch
+        self.guess.add(start, duration, follows=follows)
 
     def as_seen(self) -> Run:
         """The run with the batches seen so far."""

@@ -134,12 +134,12 @@ class TriggerGuess:
         self._new = 0  # batches that waited since the last judgement
         self.interval_ms: float | None = None
 
-    def add(self, start_ms: float | None, duration_ms: float | None) -> None:
-        """Take the start and the duration of the run's next batch."""
+    def add(self, start_ms: float | None, duration_ms: float | None, *, follows: bool = True) -> None:
+        """Take the start and the duration of the run's next batch; after missing ones it ``follows`` none."""
         if start_ms is None or (self._starts and start_ms <= self._starts[-1][0]):
             return
         # The first batch of a run starts when the query does; 5 ms is less than Spark needs between two batches.
-        waited = self._end is not None and start_ms - self._end > 5.0
+        waited = follows and self._end is not None and start_ms - self._end > 5.0
         self._end = start_ms + duration_ms if duration_ms is not None else None
         self._starts.append((start_ms, waited))
         if len(self._starts) > self.KEPT:

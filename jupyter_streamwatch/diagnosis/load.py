@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -58,8 +59,13 @@ class Load:
 
     @property
     def pressed(self) -> bool:
-        """Whether the query has no time to lose."""
-        return self.band in ("over", "near") or self.trend == "grows"
+        """Whether the query has no time to lose: full batches that work off what waited are as they should be."""
+        return (self.band in ("over", "near") and not self.catching_up) or self.trend == "grows"
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether what waited becomes less."""
+        return self.trend == "shrinks" or self.draining
 
     @property
     def worsens(self) -> bool:
@@ -113,9 +119,11 @@ def _band(window: Window) -> Band | None:
     shares = [time / interval for time in times[-60:]]
     busy = _busy(window)
     behind = min(t.busy, t.behind - t.clear)  # a bound below the interval leaves time between the batches
-    if held(shares, t.behind, t.behind - t.clear, int(t.hold)) and (busy is None or busy >= behind):
+    hold = int(max(min(t.steady, len(times)), t.hold))
+    longer = math.nextafter(t.behind, math.inf)  # a batch of just the interval is in time
+    if held(shares, longer, t.behind - t.clear, hold) and (busy is None or busy >= behind):
         return "over"
-    if held(shares, t.capacity, t.capacity - t.clear, int(t.hold)) and (busy is None or busy >= t.capacity - t.clear):
+    if held(shares, t.capacity, t.capacity - t.clear, hold) and (busy is None or busy >= t.capacity - t.clear):
         return "near"
     return "under"
 

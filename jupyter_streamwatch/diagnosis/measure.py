@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
 from jupyter_streamwatch.diagnosis.series import held, median
-from jupyter_streamwatch.format import duration, number
+from jupyter_streamwatch.format import duration, exact, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +75,8 @@ def matters(window: Window, load: Load) -> str | None:
     """Return how bad a slow batch is: a warning without time left, info where only latency suffers, None else."""
     if load.pressed:
         return "warning"
+    if load.band in ("over", "near"):  # it catches up, and would sooner
+        return "info"
     if load.interval or load.typical is None or load.judged < window.t.min_batches:
         return None
     if not window.once and load.busy is not None and load.busy < 0.9:
@@ -125,6 +127,12 @@ def batch_time(window: Window, load: Load) -> tuple[Evidence, ...]:
 def count(value: float | None, what: str, ending: str = "s") -> str:
     """Write a number of things: ``1 row``, ``12.4k rows``."""
     return f"{number(value)} {what}{'' if value == 1 else ending}"
+
+
+def told_apart(ms: float | None, other: float | None) -> str:
+    """Write a time that is not another: to the millisecond where they would look the same."""
+    text = duration(ms)
+    return f"{exact(ms)} ms" if ms != other and text == duration(other) else text
 
 
 def trigger_code(seconds: float) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from jupyter_streamwatch.diagnosis.hint import Outcome
 from jupyter_streamwatch.diagnosis.measure import trigger_code
 from jupyter_streamwatch.diagnosis.recomputation import TIMES
+from jupyter_streamwatch.diagnosis.window import STARTS, inferred
 from jupyter_streamwatch.format import duration, percent
 from jupyter_streamwatch.snapshot import Snapshot
-from jupyter_streamwatch.trigger import Trigger, TriggerGuess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -115,13 +115,7 @@ def _past(history: Snapshot, place: int) -> History:
     run = history.runs[place]
     batches = history.batches.taken(np.flatnonzero(history.batches.runIndex == place)[-_ROWS:])
     recent = tuple(one for one in history.recent if one.runId == run.runId)
-    guess = TriggerGuess()
-    for start, took in zip(
-        batches.numbers("timestamp").tolist(), batches.numbers("batchDuration").tolist(), strict=True
-    ):
-        if start == start:  # noqa: PLR0124 - NaN
-            guess.add(start, took if took == took else None)  # noqa: PLR0124
-    interval = guess.interval_ms
+    seen = inferred(*(batches.numbers(name).tolist() for name in STARTS))
     past = Snapshot(
         history,
         runs=history.runs[: place + 1],
@@ -129,7 +123,7 @@ def _past(history: Snapshot, place: int) -> History:
         gaps=history.run_gaps[place],
         run_gaps=history.run_gaps[: place + 1],
         recent=recent,
-        trigger=history.trigger if interval is None else Trigger("processingTime", interval, "inferred"),
+        trigger=seen or history.trigger,
     )
     past.last = past.record = recent[-1] if recent else None
     past.running = past.status = past.idleSince = past.checkpoint = None

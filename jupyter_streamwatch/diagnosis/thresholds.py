@@ -37,6 +37,9 @@ class Thresholds:
     recent: float = _of(20, "batches", "What is said about now: enough for a median, short enough to follow a change.")
     min_batches: float = _of(3, "batches", "A rate from fewer data batches is chance.")
     min_trend: float = _of(8, "batches", "With fewer, one odd batch makes a trend.")
+    steady: float = _of(
+        5, "batches", "As `hold`, for the verdict: noise around a bound flips it four times less often.", MEASURED
+    )
     hold: float = _of(3, "batches", "A finding must outweigh its absence by this many batches before it is raised.")
 
     # Does it keep up

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
-from jupyter_streamwatch.diagnosis.measure import Slow, backlog, batch_time, gathered, seen, severity, trigger_code
+from jupyter_streamwatch.diagnosis.measure import (
+    Slow,
+    backlog,
+    batch_time,
+    gathered,
+    seen,
+    severity,
+    told_apart,
+    trigger_code,
+)
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median
 from jupyter_streamwatch.format import duration, number, percent, rate
@@ -21,13 +30,14 @@ MONITORING = API + "#reading-metrics-interactively"
 @rule("falling-behind", "Batches take longer than the trigger interval.")
 def falling_behind(window: Window, load: Load) -> Hint | None:
     """Raise while batches overrun the interval and what waits does not shrink."""
-    too_long = load.band == "over" and load.trend != "shrinks" and not load.draining
+    too_long = load.band == "over" and not load.catching_up
     swelling = load.interval is None and load.swelling and load.worsens and (load.busy or 0.0) >= window.t.busy
     if window.once or not (too_long or swelling):
         return None
     title = f"Batches take {duration(load.typical)} and grow, without a pause between them"
     if too_long:
-        title = f"Batches take {duration(load.typical)}, longer than the {duration(load.interval)} trigger interval"
+        takes = told_apart(load.typical, load.interval)
+        title = f"Batches take {takes}, longer than the {duration(load.interval)} trigger interval"
     code, effect = _longer_trigger(window, load)
     return Hint(
         code="falling-behind",
@@ -49,7 +59,7 @@ def _lateness(load: Load) -> str:
         return "More rows arrive than the batches take, so results come later and later."
     if load.worsens:
         return "Each batch takes what came during the one before, and that gets more: results come later and later."
-    rare = f"so results come every {duration(load.typical)} instead of every {duration(load.interval)}"
+    rare = f"so results come every {told_apart(load.typical, load.interval)} instead of every {duration(load.interval)}"
     known = "What waits at the source does not grow."
     if load.trend is None:
         known = "Whether rows pile up at the source as well is not known."
@@ -59,7 +69,7 @@ def _lateness(load: Load) -> str:
 @rule("at-capacity", "Batches take nearly the whole trigger interval.")
 def at_capacity(window: Window, load: Load) -> Hint | None:
     """Raise while little of the interval is left."""
-    if window.once or load.band != "near" or load.trend == "grows":
+    if window.once or load.band != "near" or load.trend == "grows" or load.catching_up:
         return None
     code, effect = _longer_trigger(window, load)
     return Hint(

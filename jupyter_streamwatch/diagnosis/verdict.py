@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import count
+from jupyter_streamwatch.diagnosis.measure import count, told_apart
 from jupyter_streamwatch.diagnosis.series import median
 from jupyter_streamwatch.format import clean, duration, middle, number, percent, rate
 
@@ -119,7 +119,7 @@ def _busy(window: Window, load: Load) -> Verdict:
 
 
 def _by_interval(load: Load) -> Verdict:
-    against = f"Batches take {duration(load.typical)} of the {duration(load.interval)} trigger interval"
+    against = f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
     if load.band == "over" and load.draining:
         return "catching-up", f"{against}, with fewer rows from batch to batch."
     if load.band == "over":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.series import known, median
 from jupyter_streamwatch.probe.names import kind
+from jupyter_streamwatch.trigger import Trigger, TriggerGuess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.hint import Capacity
     from jupyter_streamwatch.diagnosis.thresholds import Thresholds
     from jupyter_streamwatch.history import Facts, History, Run
-    from jupyter_streamwatch.progress import Progress, Trigger
+    from jupyter_streamwatch.progress import Progress
 
 _EVIDENCE = 20  # batch ids that a hint names at most
 _RECORDS = 24  # records that rules read whole; columns reach further back
 _LATELY = 60  # settled batches that most rules look at; trends and the fit take all of the window
+
+STARTS = ("timestamp", "batchDuration", "batchId")
+"""Columns that show the trigger."""
 
 DISCOVERY = ("latestOffset", "getOffset", "getEndOffset", "setOffsetRange", "getBatch", "getLatestOffset")
 """Parts of ``durationMs`` in which Spark asks the sources what is new, under the names of all versions."""
@@ -63,6 +67,9 @@ class Window:
         self._columns: dict[str, list[float]] = {}
         self._values: dict[str, list[float]] = {}
         self.rows = int(mine.sum())
+        if self.trigger is None and self.history.inserted:
+            # Records that came newest first, as some logs list them: the history infers only from starts in order.
+            self.trigger = inferred(*map(self.column, STARTS))
         self.capacity: Capacity | None = None  # kept here because several rules ask for the fit
         kinds = self.column("kind")
         self.data = [True] * self.rows if kinds and min(kinds) > 0 else [kind > 0 for kind in kinds]
@@ -178,7 +185,12 @@ class Window:
     @cached_property
     def records(self) -> tuple[Progress, ...]:
         """The last records of the latest run, idle ones included."""
-        return tuple(one for one in self.history.recent[-_RECORDS:] if self.owns(one))
+        recent = self.history.recent
+        if self.history.inserted:  # records came out of order
+            starts = [one.start_ms for one in recent]
+            if None not in starts:
+                recent = tuple(recent[place] for place in sorted(range(len(recent)), key=lambda at: starts[at] or 0.0))
+        return tuple(one for one in recent[-_RECORDS:] if self.owns(one))
 
     @cached_property
     def _kinds(self) -> list[str]:
@@ -247,6 +259,17 @@ class Window:
     @staticmethod
     def _total(trigger: list[float], batch: list[float]) -> list[float]:
         return [one if one == one else other for one, other in zip(trigger, batch, strict=True)]  # noqa: PLR0124
+
+
+def inferred(starts: Sequence[float], durations: Sequence[float], ids: Sequence[float]) -> Trigger | None:
+    """Return the trigger that batches of one run show by the columns ``STARTS``, oldest first."""
+    guess, before = TriggerGuess(), math.nan
+    for start, took, batch in zip(starts, durations, ids, strict=True):
+        follows = not abs(batch - before) > 1  # an unknown id says nothing
+        before = batch
+        if start == start:  # noqa: PLR0124 - not NaN
+            guess.add(start, took if took == took else None, follows=follows)  # noqa: PLR0124
+    return None if guess.interval_ms is None else Trigger("processingTime", guess.interval_ms, "inferred")
 
 
 def _span(places: list[int]) -> list[int] | slice:

@@ -242,6 +242,17 @@ def test_at_capacity_from_four_fifths_of_the_interval(ms, fires):
     assert ("at-capacity" in codes(judge(records(ms=ms)))) == fires
 
 
+@pytest.mark.parametrize("ms", [1800, 2600])
+def test_full_batches_that_work_off_a_backlog_are_no_alarm(ms):
+    """After a restart batches are as large as they may be; what takes their time is only worth knowing."""
+    made = records(ms=ms, rows=3000, backlog=lambda i: 50_000 - 2000 * i)
+    diagnosis = judge(made, facts=Facts(pythonUdf=True))
+    assert diagnosis.verdict == "catching-up"
+    assert "slow-user-code" in codes(diagnosis)
+    assert loud(diagnosis) == []
+    assert loud(judge(records(ms=ms, rows=3000, backlog=50_000), facts=Facts(pythonUdf=True)))
+
+
 @pytest.mark.parametrize(("pause", "verdict"), [(30, "falling-behind"), (120, "keeping-up")])
 def test_a_query_that_waits_between_its_batches_has_time_left(pause, verdict):
     """Less than 95 % of the time busy: growing batches are no lag then."""

@@ -1,0 +1,55 @@
+"""Verdicts that do not change with noise, with the order of the records or with what is missing."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from jupyter_streamwatch.diagnosis import diagnose
+from jupyter_streamwatch.history import History
+from jupyter_streamwatch.progress import parse
+from tests.unit.diagnosis.made import codes, hint, judge, operator, records
+
+
+@pytest.mark.parametrize(("usual", "spread"), [(0.95, 0.08), (1.0, 0.1), (0.8, 0.1), (1.02, 0.15)])
+def test_noise_around_a_bound_seldom_changes_the_verdict(usual, spread):
+    """Batch times that vary by a tenth around a bound: ten changes in 200 batches at most."""
+    rng = random.Random(1)
+    times = [2000 * max(rng.gauss(usual, spread), 0.05) for _ in range(200)]
+    history = History("query-1")
+    verdicts = []
+    for record in records(200, ms=lambda i: int(times[i])):
+        history.append(parse(record))
+        verdicts.append(diagnose(history, 2).verdict)
+    verdicts = [verdict for verdict in verdicts if verdict != "running"]
+    assert sum(a != b for a, b in pairwise(verdicts)) <= 10
+
+
+@pytest.mark.parametrize(("ms", "verdict"), [(2000, "at-capacity"), (2001, "falling-behind")])
+def test_a_batch_of_just_the_interval_is_in_time(ms, verdict):
+    """Only a longer one is late, and its time is told apart from the interval."""
+    diagnosis = judge(records(ms=ms))
+    assert diagnosis.verdict == verdict
+    if verdict == "falling-behind":
+        assert diagnosis.reason == "Batches take 2001 ms of the 2 s trigger interval."
+        assert hint(diagnosis, verdict).title == "Batches take 2001 ms, longer than the 2 s trigger interval"
+
+
+@pytest.mark.parametrize("ms", [600, 1900])
+@pytest.mark.parametrize("turned", [lambda made: made[::-1], lambda made: random.Random(2).sample(made, len(made))])
+def test_records_in_any_order_give_the_same(turned, ms):
+    """Logs list the newest first: trigger, verdict and hints are those of the records in order."""
+    made = records(20, ms=ms, state=[operator(numRowsDroppedByWatermark=3)])
+    diagnosis = judge(turned(made), None)
+    assert diagnosis.verdict == judge(made, None).verdict == ("keeping-up" if ms == 600 else "at-capacity")
+    assert codes(diagnosis) == codes(judge(made, None))
+
+
+def test_every_tenth_batch_shows_no_interval():
+    """Batches are missing between two that are there, so their distance is not the trigger's."""
+    diagnosis = judge(records(200, ms=500)[::10], None)
+    assert "20 s" not in diagnosis.reason
+    assert diagnosis.verdict == "running"
+    assert judge(records(200, ms=2600)[::10], None).verdict == "running"
