@@ -17,6 +17,7 @@ from traitlets import Bool, TraitError, Unicode
 from traitlets.config import catch_config_error
 
 from jupyter_streamwatch import __version__
+from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.settings import StreamWatch
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class DiagnoseApp(_Reads):
         if self.json:
             _print_json({id: diagnosis.to_dict() for id, diagnosis in found.items()})
         else:
-            names = {id: recording.queries[id].name or id for id in found}
+            names = {id: query_name(recording.queries[id].name, id) for id in found}
             print("\n\n".join(f"{names[id]}\n{diagnosis}" for id, diagnosis in found.items()))  # noqa: T201
 
 

@@ -111,6 +111,30 @@ def middle(text: str, length: int) -> str:
     return text[: keep - tail] + ELLIPSIS + (text[-tail:] if tail else "")
 
 
+def significant(x: float | None) -> str:
+    """Write a count with three significant digits, in full up to a million: ``2,300``, ``17.5``, ``1.2M``."""
+    value = _known(x)
+    if value is None or abs(value) >= 1e6:
+        return number(x)
+    whole = 0 if not value else max(math.floor(math.log10(abs(value))) - 2, 0)
+    return f"{_round(value / 10**whole) * 10**whole:,}".replace("-", MINUS) if abs(value) >= 99.95 else number(x)
+
+
+def lines(printer: Any, text: str) -> None:
+    """Write a text to IPython's pretty printer; inside a dict or list as a block of its own, indented."""
+    inside = printer.indentation > 0
+    with printer.group(4 if inside else 0):
+        for place, line in enumerate(text.split("\n")):
+            if place or inside:
+                printer.break_()
+            printer.text(line)
+
+
+def query_name(name: str | None, id: str) -> str:
+    """Name a query, the same everywhere: one without a name is ``query 6be93ec0``, which is also a key to it."""
+    return clean(name or "") or f"query {id[:8]}"
+
+
 def clean(text: str) -> str:
     """Make one line of a text from outside: controls and direction overrides become one space."""
     return _INVISIBLE.sub(" ", text).strip()

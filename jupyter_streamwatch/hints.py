@@ -6,6 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.format import query_name
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -68,7 +70,9 @@ class HintWatcher:
             try:
                 found = diagnose(snapshot, now=time.time() * 1000, others=histories)
             except Exception as error:
-                self._note(f"{history.name or history.id} could not be diagnosed: {type(error).__name__}: {error}")
+                self._note(
+                    f"{query_name(history.name, history.id)} could not be diagnosed: {type(error).__name__}: {error}"
+                )
                 continue
             run = snapshot.runs[-1].runId if snapshot.runs else ""
             if found.verdict in _JUDGED:

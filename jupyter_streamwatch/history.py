@@ -12,6 +12,7 @@ import numpy as np
 
 from jupyter_streamwatch.columns import Table
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
+from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.progress import Progress
 from jupyter_streamwatch.rows import row, tasks
 from jupyter_streamwatch.runs import Followed, Run, RunLog
@@ -256,7 +257,7 @@ class History:
 
     def __repr__(self) -> str:
         """Who and how much, on one line."""
-        return f"<History {self.name or 'unnamed'} {self.id}: {self.seen} batches, {len(self.runs)} runs>"
+        return f"<History {query_name(self.name, self.id)} ({self.id}): {self.seen} batches, {len(self.runs)} runs>"
 
     def _writing(self) -> AbstractContextManager[Any]:
         return self._lock

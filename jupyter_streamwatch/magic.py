@@ -5,6 +5,7 @@ What a command does lives in :mod:`jupyter_streamwatch.watcher`; a person's mist
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from traitlets import TraitError
 
 from jupyter_streamwatch.bridge import active_session
+from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.watcher import NO_SESSION, Watch, watch
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMMANDS = ("checkpoint", "compare", "diagnose", "load", "record", "report", "stop")
+HELP = ("help", "--help", "-h")
 
 
 @magics_class
@@ -56,6 +59,7 @@ class StreamWatchMagics(Magics):
           %streamwatch compare PATH NAME      is the change safe? NAME: a DataFrame or writer of the notebook, or a
                                               watched query
           %streamwatch stop                   stop watching (never a query) and leave the last state as a picture
+          %streamwatch help                   this text
 
           %%streamwatch                       run the cell and watch the queries that it starts: live until they
           ...                                 end, then the last state stays as a picture
@@ -65,6 +69,9 @@ class StreamWatchMagics(Magics):
         Settings: ``%config StreamWatch``.
         """
         __tracebackhide__ = True  # a cell's own error is shown without our frames
+        if cell is None and line.strip() in HELP:
+            print(self.streamwatch.__doc__)  # noqa: T201
+            return None
         words, guard = self._words(line)
         if cell is not None:
             return self._cell(words, cell, guard=guard)  # what the cell raises is the user's own
@@ -90,14 +97,17 @@ class StreamWatchMagics(Magics):
 
     def _dashboard(self, words: list[str]) -> Any:
         name = _at_most_one(words, "%streamwatch [QUERY]")
-        return watch().dashboard(name)
+        try:
+            return watch().dashboard(name)
+        except KeyError as error:
+            raise UsageError(f"{error.args[0]}{_meant(words[0])}") from None
 
     def _diagnose(self, words: list[str]) -> None:
         name = _at_most_one(words, "%streamwatch diagnose [QUERY]")
         active = _current()
         queries = active.queries
         chosen = list(queries.values()) if name is None else [queries[name]]
-        texts = [f"{history.name or history.id}\n{active.diagnose(history.id)}" for history in chosen]
+        texts = [f"{query_name(history.name, history.id)}\n{active.diagnose(history.id)}" for history in chosen]
         print("\n\n".join(texts) or "No streaming query yet.")  # noqa: T201
 
     def _report(self, words: list[str]) -> Any:
@@ -117,8 +127,7 @@ class StreamWatchMagics(Magics):
         from jupyter_streamwatch.formats import load
         from jupyter_streamwatch.report.static import static
 
-        recording = load(words[0])
-        return static([recording.queries[id] for id in recording.queries])
+        return static(load(words[0]))
 
     def _checkpoint(self, words: list[str]) -> Any:
         if len(words) != 1:
@@ -193,8 +202,14 @@ def _awaits(shell: Any, cell: str) -> bool:
 
 def _at_most_one(words: list[str], usage: str) -> str | None:
     if len(words) > 1:
-        raise UsageError(f"{usage}: one query at most, not {len(words)}. Quote a name with spaces.")
+        raise UsageError(f"{usage}: one query at most, not {len(words)}.{_meant(words[0])} Quote a name with spaces.")
     return words[0] if words else None
+
+
+def _meant(word: str) -> str:
+    """Ask for the command that a word nearly is; empty when it is like none."""
+    near = difflib.get_close_matches(word.lower(), COMMANDS, n=1)
+    return f" Did you mean %streamwatch {near[0]}?" if near else ""
 
 
 def load(shell: Any) -> None:

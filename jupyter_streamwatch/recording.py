@@ -12,6 +12,7 @@ from typing import Any
 
 from jupyter_streamwatch import saving
 from jupyter_streamwatch import values as v
+from jupyter_streamwatch.format import middle, query_name
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import Progress, parse
 from jupyter_streamwatch.redaction import redact_all
@@ -20,6 +21,7 @@ __all__ = ["Queries", "Recording", "Skipped"]
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id that records without one share."""
+NAME_LENGTH = 60  # characters of a name in a list; its id stands beside it
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,13 @@ class Queries(Mapping[str, History]):
         named = [history for history in histories.values() if history.name == wanted]
         if named:
             return max(named, key=_began)
-        alike = [history for id, history in histories.items() if wanted and id.startswith(wanted)]
+        start = wanted.removeprefix("query ")  # so is one without a name called
+        alike = [history for id, history in histories.items() if start and id.startswith(start)]
         if len(alike) == 1:
             return alike[0]
-        what = f"More than one query begins with {wanted!r}" if alike else f"No query {wanted!r}"
-        right = ", ".join(f"{history.name or 'unnamed'} ({history.id})" for history in alike or histories.values())
+        asked = middle(wanted, NAME_LENGTH)
+        what = f"More than one query begins with {asked!r}" if alike else f"No query {asked!r}"
+        right = ", ".join(_called(history) for history in alike or histories.values())
         raise UnknownQueryError(f"{what}; there {'is no query at all' if not right else 'are: ' + right}.")
 
     def __iter__(self) -> Iterator[str]:
@@ -81,9 +85,7 @@ class Queries(Mapping[str, History]):
 
     def __repr__(self) -> str:
         """Names and ids."""
-        return (
-            "<Queries: " + ", ".join(f"{h.name or 'unnamed'} ({id})" for id, h in dict(self._histories).items()) + ">"
-        )
+        return f"<Queries: {', '.join(_called(history) for history in dict(self._histories).values())}>"
 
 
 class Recording:
@@ -168,8 +170,19 @@ class Recording:
 
         return report.write(os.fspath(path), self, query)
 
+    @property
+    def nothing(self) -> str:
+        """Why there is no query in it, in a sentence; empty when there is one."""
+        if self.queries:
+            return ""
+        reasons = list(dict.fromkeys(skipped.reason for skipped in self.skipped if skipped.reason))
+        more = f" And {len(reasons) - 1} more parts were not understood." if len(reasons) > 1 else ""
+        return f"{reasons[0]}{more}" if reasons else "Nothing was recorded."
+
     def __repr__(self) -> str:
-        """Sizes only."""
+        """Sizes only; a recording without any query says why."""
+        if not self.queries:
+            return f"<Recording without a query: {self.nothing}>"
         return f"<Recording: {len(self.queries)} queries, {len(self.progress)} records, {len(self.skipped)} skipped>"
 
     def _events(self) -> Iterator[dict[str, Any]]:
@@ -257,6 +270,10 @@ class _Reader:
 def _at(x: Any) -> float | None:
     """Epoch ms of a number or ISO text."""
     return v.epoch_ms(v.timestamp(x))
+
+
+def _called(history: History) -> str:
+    return f"{middle(query_name(history.name, history.id), NAME_LENGTH)} ({history.id})"
 
 
 def _began(history: History) -> float:

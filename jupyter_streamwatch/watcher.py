@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch.attachment import Attachment, Session
 from jupyter_streamwatch.bridge import TERMINATED, Arrival, active_session
 from jupyter_streamwatch.collector import Collector
+from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.hints import HintWatcher
 from jupyter_streamwatch.recorder import Recorder
 from jupyter_streamwatch.recording import Queries, Recording
@@ -235,7 +236,7 @@ class Watch:
 
     def __repr__(self) -> str:
         """Which queries, and how the session is; asks Spark nothing."""
-        names = [history.name or history.id[:8] for history in self._collector.histories()]
+        names = [query_name(history.name, history.id) for history in self._collector.histories()]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         return f"<Watch of {len(names)} queries{': ' if names else ''}{shown}; session {self.session.state}>"
 

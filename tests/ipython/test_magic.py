@@ -37,6 +37,13 @@ def test_help_names_every_command(shell):
         assert command in text
 
 
+@pytest.mark.parametrize("line", ["help", "--help", "-h"])
+def test_help_is_printed(shell, capsys, line):
+    """``%streamwatch help`` is no query but the text that says what can be typed."""
+    shell.run_line_magic("streamwatch", line)
+    assert "%streamwatch report FILE [QUERY]" in capsys.readouterr().out
+
+
 def test_without_a_session_it_says_what_to_do(shell):
     """No active session is one sentence, not a traceback."""
     assert "SparkSession" in said(shell, "")
@@ -48,6 +55,8 @@ def test_without_a_session_it_says_what_to_do(shell):
         ("report", "FILE"),
         ("stop now", "no argument"),
         ("one two", "Quote"),
+        ("reprot x.html", "Did you mean %streamwatch report?"),
+        ("diagnos orders", "Did you mean %streamwatch diagnose?"),
         ("load", "FILE"),
         ("'open", "Quote"),
         ("checkpoint", "PATH"),
