@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from jupyter_streamwatch.redaction import redact_all
+from jupyter_streamwatch.format import lines
+from jupyter_streamwatch.redaction import redact, redact_all
 
 Provider = Literal["HDFS", "RocksDB"]
 
@@ -315,6 +316,9 @@ class RestartPlan(Part):
         """The sentences, one a line, and the code."""
         code = [f"    {line}" for line in (self.code_fix or "").splitlines()]
         return "\n".join([*self.sentences, *code])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
+        lines(printer, redact(str(self)))
 
 
 def as_plain(x: Any) -> Any:

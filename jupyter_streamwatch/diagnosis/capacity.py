@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,8 @@ _FAR = 3.0  # times the largest batch seen: beyond it the line is a guess
 def capacity(window: Window, load: Load) -> Capacity:
     """Fit the capacity over the settled batches of the window, once a window."""
     if window.capacity is None:
-        window.capacity = _fit(window, load)
+        over = window.run is not None and window.run.state != "active"
+        window.capacity = replace(_fit(window, load), rows_per_second=None if over else _arriving(window, load))
     return window.capacity
 
 

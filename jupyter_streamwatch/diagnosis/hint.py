@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from jupyter_streamwatch.format import clean, duration, exact, percent, rate, size, when
+from jupyter_streamwatch.format import clean, duration, exact, lines, percent, rate, significant, size, when
+from jupyter_streamwatch.redaction import redact
 
 SEVERITIES = ("critical", "warning", "info")
 
@@ -128,14 +129,17 @@ class Hint:
 
     def __str__(self) -> str:
         """The hint as lines of text: title, evidence, cause, fix, code, effect, link."""
-        lines = [f"[{self.severity}] {self.title} ({self.code})"]
-        lines += [f"    {evidence}" for evidence in self.evidence]
-        lines += [f"  Why: {self.cause}", f"  Fix: {self.fix}"]
+        text = [f"[{self.severity}] {self.title} ({self.code})"]
+        text += [f"    {evidence}" for evidence in self.evidence]
+        text += [f"  Why: {self.cause}", f"  Fix: {self.fix}"]
         if self.code_fix:
-            lines += [f"      {line}" for line in self.code_fix.splitlines()]
+            text += [f"      {line}" for line in self.code_fix.splitlines()]
         if self.effect is not None:
-            lines.append(f"  Then: {self.effect.text}")
-        return "\n".join([*lines, f"  See: {self.link}"])
+            text.append(f"  Then: {self.effect.text}")
+        return "\n".join([*text, f"  See: {self.link}"])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
+        lines(printer, redact(str(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hint as JSON-ready data."""
@@ -158,6 +162,7 @@ class Capacity:
         ms_per_1000_rows: Time that 1,000 more rows take.
         reason: Why something is unknown, or how far the numbers reach beyond what was seen; "" when neither.
         batches: How many batches the fit rests on.
+        rows_per_second: Rows that arrive a second now; None when unknown.
     """
 
     max_rows_per_second: Range | None = None
@@ -166,6 +171,20 @@ class Capacity:
     ms_per_1000_rows: Range | None = None
     reason: str = ""
     batches: int = 0
+    rows_per_second: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What is known, for people: the highest rate, the present one, the shortest interval; empty when unknown."""
+        parts = []
+        if self.max_rows_per_second is not None:
+            low, best, high = (significant(one) for one in self.max_rows_per_second)
+            now = f"; now {significant(self.rows_per_second)}" if self.rows_per_second is not None else ""
+            parts.append(f"Keeps up to about {best} rows/s ({low} to {high}){now}.")
+        if self.min_trigger_seconds is not None and self.min_trigger_seconds[1] >= 0.001:  # below, it is noise
+            low, best, high = (duration(one * 1000) for one in self.min_trigger_seconds)
+            parts.append(f"Shortest trigger interval: about {best} ({low} to {high}).")
+        return " ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the capacity as JSON-ready data; ranges are [low, best, high]."""
@@ -252,13 +271,23 @@ class Diagnosis:
 
     def __str__(self) -> str:
         """The diagnosis as text for a terminal: the verdict, then each hint, a symptom indented under its cause."""
-        lines = [f"{self.label}: {self.reason}", *([self.outcome.text] if self.outcome else [])]
+        found = [f"{self.label}: {self.reason}", *([self.outcome.text] if self.outcome else [])]
+        if self.capacity.sentence:
+            found.append(self.capacity.sentence)
         for hint in self.hints:
             indent = "    " if hint.under else ""
-            lines += ["", *(indent + line for line in str(hint).splitlines())]
+            found += ["", *(indent + line for line in str(hint).splitlines())]
         if not self.hints:
-            lines.append("Nothing to say against it.")
-        return "\n".join(lines)
+            found.append("Nothing to say against it.")
+        return "\n".join(found)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
+        lines(printer, redact(str(self)))
+
+    def _repr_html_(self) -> str:
+        from jupyter_streamwatch.report.static import diagnosed
+
+        return diagnosed(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON-ready data."""
