@@ -137,8 +137,8 @@ def _entries(from_: Any, to: Any) -> str:
     first = _int(start) + 1 if start is not None else 0
     last = _int(to["logOffset"])
     if last <= first:
-        return f"entry {exact(last)} of its file log"
-    return f"entries {exact(first)} to {exact(last)} of its file log"
+        return f"entry {exact(last)} of its log"
+    return f"entries {exact(first)} to {exact(last)} of its log"
 
 
 def _rows_per_batch(from_: Any, to: Any) -> str:
@@ -234,7 +234,7 @@ def _short(value: Any) -> str:
 _POSITIONS: dict[str, Callable[[Any], str]] = {
     "none": lambda _: "no offset yet",
     "kafka": lambda value: "; ".join(f"{_topic(topic)}: {_listed(ends)}" for topic, ends in _topics(value)),
-    "file": lambda value: f"entry {exact(_int(value['logOffset']))} of its file log",
+    "file": lambda value: f"entry {exact(_int(value['logOffset']))} of its log",
     "delta": lambda value: f"table version {_delta(value)}",
     "rate-micro-batch": lambda value: f"row {exact(_int(value['offset']))}, {when(value['timestamp'])}",
     "rate": lambda value: f"second {exact(_int(value))}",

@@ -44,7 +44,7 @@ def rows(checkpoint: Checkpoint, plan: RestartPlan) -> list[Row]:
         entry = checkpoint.offsets[planned]
         if plan.watermarkMs is not None:
             found.append(("Watermark", when(plan.watermarkMs)))
-        sources = [f"{one.index} {LABELS.get(one.kind, one.kind)}: {one.text}" for one in entry.sources]
+        sources = [f"source {one.index} ({LABELS.get(one.kind, one.kind)}): {one.text}" for one in entry.sources]
         found += _under("Sources" if len(sources) > 1 else "Source", _some(sources, _SOURCES))
     found += _under("State", _some([line for one in checkpoint.operators for line in _operator(one)], 9))
     pinned = ", ".join(_pinned(key, value) for key, value in checkpoint.conf.items() if key in _PINNED)

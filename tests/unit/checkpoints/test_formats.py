@@ -105,7 +105,7 @@ def test_commits() -> None:
     ("value", "kind", "said"),
     [
         (None, "none", "no offset yet"),
-        ({"logOffset": 7}, "file", "entry 7 of its file log"),
+        ({"logOffset": 7}, "file", "entry 7 of its log"),
         ({"orders": {"0": 120, "10": 5, "2": 98}}, "kafka", "orders: 0: 120, 2: 98, 10: 5"),
         ({"t": {str(n): n for n in range(9)}}, "kafka", "t: 0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 3 more partitions"),
         ({"reservoirVersion": 12_345, "index": -1}, "delta", "table version 12,345"),

@@ -266,7 +266,7 @@ def test_a_broker_is_not_asked_in_passing(tmp_path: Path, monkeypatch: pytest.Mo
     [
         ("-", '{"orders":{"0":3}}', "kafka", "orders 0: start→3"),
         ("-", "-", "none", "no data yet"),
-        ('{"logOffset":3}', '{"logOffset":3}', "file", "nothing new: stays at entry 3 of its file log"),
+        ('{"logOffset":3}', '{"logOffset":3}', "file", "nothing new: stays at entry 3 of its log"),
         ("4", "9", "number", "rows 4→9"),
         ('{"offset":5,"timestamp":1000}', '{"offset":15,"timestamp":2000}', "rate-micro-batch", "rows 5→15 (10 rows)"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from IPython.lib.pretty import pretty
 
 import jupyter_streamwatch as sw
 from tests.unit.checkpoints import real
@@ -47,3 +48,15 @@ def test_notebook(tmp_path: Path) -> None:
     assert "and 37 more" in bundle["text/plain"]
     assert "and 37 more" in bundle["text/html"]
     assert len(bundle["text/plain"].splitlines()) < 40
+
+
+def test_a_source_is_told_from_a_count(tmp_path: Path) -> None:
+    """The number of a source does not read as how many files it has."""
+    text = str(sw.checkpoint(real.unpack("4.3-files", tmp_path / "x")))
+    assert "Source      source 0 (files): entry " in text
+
+
+def test_a_plan_in_a_cell_is_its_sentences(tmp_path: Path) -> None:
+    """``cp.restart()`` as the last line of a cell shows what a person reads, not a dataclass."""
+    plan = sw.checkpoint(real.unpack("4.3-files", tmp_path / "x")).restart()
+    assert pretty(plan) == str(plan)
