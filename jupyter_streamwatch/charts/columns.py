@@ -37,7 +37,7 @@ def data(history: History, max_rows: int = MAX_ROWS) -> dict[str, dict[str, list
         (UTC). ``batches`` holds every column of the history (raw values) and what the figures draw.
     """
     history = history.snapshot()
-    rows = Rows(history.batches, select(history, max_rows))
+    rows = Rows(history, select(history, max_rows))
     return {"batches": _lists(columns(history, rows)), "marks": marks(history, rows)}
 
 
@@ -58,7 +58,7 @@ def rows_after(history: History, after: int, max_rows: int = MAX_ROWS) -> dict[s
         return None
     # As many rows before as a page can have: a line may come from any of them.
     index = np.arange(max(total - new - max_rows, 0), total)
-    rows = Rows(history.batches, index)
+    rows = Rows(history, index)
     made = columns(history, rows)
     first = max(len(index) - new - 1, 0) if new > 0 else len(index)
     return {"batches": _lists({name: values[first:] for name, values in made.items()}), "marks": marks(history, rows)}

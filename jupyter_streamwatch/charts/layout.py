@@ -242,13 +242,13 @@ def rings(made: Plot, common: Shared, where: str, color: str) -> None:
 def _counts() -> dict[float, str]:
     """Return the words of all ticks from a thousand on: ``12k``, ``1.5M``; no formatter writes them without eval."""
     words: dict[float, str] = {}
-    for exponent in range(2, 12):
+    for exponent in range(2, 18):
         for digit in TICK_DIGITS:
             for times in range(1, 13):
                 value = digit * times * 10**exponent
                 if value >= 1000:
-                    power = min((len(str(value)) - 1) // 3, 4)
-                    words[value] = f"{value / 1000**power:.6g}{' kMGT'[power]}"
+                    power = min((len(str(value)) - 1) // 3, 5)
+                    words[value] = f"{value / 1000**power:.6g}{' kMGTP'[power]}"
     return words
 
 

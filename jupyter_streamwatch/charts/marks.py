@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
 
 MOST = 60  # marks of one kind; the newest stay
+ONCE = ("once", "availableNow")  # a query with such a trigger ends by itself: its state says "Finished", too
 CHARACTER = 0.012  # of the time shown: how much of a narrow chart a character of a word takes
 COLUMNS = ("x", "word", "kind", "label", "align", "offset", "color")
 
@@ -80,6 +81,7 @@ def _runs(history: History) -> list[Mark]:
     run_of = np.asarray(history.batches.runIndex)
     times = history.batches.numbers("timestamp")
     found = []
+    once = history.trigger is not None and history.trigger.kind in ONCE
     first_shown = max(len(history.runs) - MOST, 0)
     for number, run in enumerate(history.runs[first_shown:], start=first_shown):
         own = times[run_of == number]
@@ -93,7 +95,7 @@ def _runs(history: History) -> list[Mark]:
             if end is not None:
                 found.append(Mark(end, "failed", "failed"))
         elif end is not None and run.state == "ended" and number == len(history.runs) - 1:
-            found.append(Mark(end, "stopped", "stopped"))
+            found.append(Mark(end, "finished" if once else "stopped", "stopped"))
     return found
 
 

@@ -79,7 +79,7 @@ def png(history: History, width: int = 900, dark: bool = False) -> bytes:
     charts = build(history).charts
     if not charts:
         return b""
-    rows = Rows(history.batches, select(history, MAX_ROWS))
+    rows = Rows(history, select(history, MAX_ROWS))
     sources = {"batches": columns(history, rows, catalogue.plans(history)), "marks": marks(history, rows)}
     sheet = _Sheet(width, DARK if dark else LIGHT, _x_range(sources))
     heads = [sheet.head(chart, sources["batches"]) for chart in charts]

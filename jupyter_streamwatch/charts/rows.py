@@ -15,8 +15,6 @@ from jupyter_streamwatch.history import History
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from jupyter_streamwatch.batches import Batches
-
     Floats = NDArray[np.float64]
     Index = NDArray[np.intp]
 
@@ -24,7 +22,7 @@ FILL = 0.85  # share of the time to the next batch that a bar may take: neighbou
 LONGEST_BATCH_MS = 366 * 86_400_000.0  # what claims to be longer is no measurement, and would flatten the time axis
 LONGEST_BAR_MS = 60_000.0  # a bar wider than its batch and than this would claim idle time
 LONGEST_BAR = 20.0  # ... unless it is at most this many times its batch's own time
-LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 3.0  # the time axis is at least so long, also in lengths of the first batch
+LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 2.0  # of a lone batch the time axis is so long, also in lengths of the batch
 SILENCE_MS = 60_000.0  # a line ends where nothing came for this long ...
 SILENCE = 10.0  # ... and for this many times the pace before
 
@@ -37,13 +35,14 @@ class Rows:
         start: epoch ms of the batch's start (of the bin's first batch).
         time: epoch ms at which lines have the row's point: the start, the middle of a bin.
         end: epoch ms of the batch's end; its start where the duration is unknown.
-        room: epoch ms that the time axis must reach at least, in the first row alone.
+        room: epoch ms that the time axis must reach at least, in a row that is the only one.
         left, right: epoch ms between which the bar of the row is drawn; bars never overlap.
         line: number that changes where lines must break: at a new run and after a silence.
     """
 
-    def __init__(self, batches: Batches, index: Index) -> None:
-        """Take the rows at ``index`` (increasing) of an immutable snapshot of columns."""
+    def __init__(self, history: History, index: Index) -> None:
+        """Take the rows at ``index`` (increasing) of a snapshot."""
+        batches = history.batches
         self.batches = batches
         self.index = index
         self.count = np.asarray(batches.count)[index]
@@ -54,12 +53,15 @@ class Rows:
         self.start, self.end, self.line = start[index], end[index], line[index]
         self.time = (self.start + last[index]) / 2
         self.room = _room(self.start, self.end)
-        self.left, self.right = self.start, _rights(self.start, self.end, self.line, skipped=np.diff(index) > 1)
+        right = _rights(self.start, self.end, self.line, skipped=np.diff(index) > 1)
+        run = batches.runIndex[index]
+        over = np.where(np.append(run[1:] != run[:-1], True)[: len(run)], _overs(history)[run], np.inf)
+        self.left, self.right = self.start, np.minimum(right, np.maximum(over, self.end))
 
     @classmethod
     def none(cls) -> Rows:
         """Return no rows of no history: what a chart makes of them tells which columns it draws."""
-        return cls(History("none").batches, np.arange(0))
+        return cls(History("none").snapshot(), np.arange(0))
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -96,10 +98,19 @@ def _rights(start: Floats, end: Floats, line: Index, skipped: NDArray[np.bool_])
     return np.asarray(np.maximum(np.fmin(right, following), start), dtype=np.float64)
 
 
+def _overs(history: History) -> Floats:
+    """Return when each run was over, in epoch ms, infinite for one that goes on: its last bar claims no time after.
+
+    Where nobody saw the end, the run is over with its last batch.
+    """
+    overs = [np.inf if run.state == "active" else -np.inf if run.ended is None else run.ended for run in history.runs]
+    return np.array([*overs, np.inf], dtype=np.float64)
+
+
 def _room(start: Floats, end: Floats) -> Floats:
-    """Return how far the time axis must reach: a first batch alone is a bar in it, not a wall."""
+    """Return how far the time axis must reach: a first batch, while it is alone, is a bar in it, not a wall."""
     room = np.full(len(start), np.nan)
-    if len(start):
+    if len(start) == 1:
         room[0] = start[0] + max(LEAST_SPAN_MS, LEAST_BARS * (end[0] - start[0]))
     return room
 

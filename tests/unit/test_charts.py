@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from jupyter_streamwatch import charts, testing
 from jupyter_streamwatch.charts import catalogue
 from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.history import History
@@ -226,6 +227,22 @@ class TestBars:
         assert [x is None for x in column(history, "processedRowsPerSecond.x0")] == [True, False, False, True, False]
         assert [x is None for x in column(history, "processedRowsPerSecond.dot")] == [False, True, True, False, True]
 
+    @pytest.mark.parametrize(("end", "right"), [(4.9, 4.9), (30.0, 5.7), (4.1, 4.5), (None, 4.5)])
+    def test_no_bar_passes_the_end_of_its_run(self, end: float | None, right: float) -> None:
+        """The last bar ends with its run where that is sooner than its pace, but never before its own batch."""
+        history = timed((0, 500), (2, 500), (4, 500))
+        assert column(history, "right")[-1] == T0 + 5700
+        if end is None:
+            history.start("other", at=T0 + 60_000)
+        else:
+            history.end(testing.RUN, T0 + 1000 * end, "boom", "X")
+        assert column(history, "right")[-1] == T0 + 1000 * right
+
+    def test_short_histories_use_the_width(self) -> None:
+        """A lone batch has room beside it, so that it is a bar; from the second one on the axis is full."""
+        assert column(timed((0, 500)), "room") == [T0 + 10_000]
+        assert column(timed((0, 30_000), (30, 500)), "room") == [None, None]
+
     @settings(deadline=None, max_examples=40)
     @given(st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 30_000)), min_size=1, max_size=40))
     def test_never_overlap(self, steps: list[tuple[int, int]]) -> None:
@@ -240,6 +257,16 @@ class TestBars:
 
 
 class TestMarks:
+    @pytest.mark.parametrize(
+        ("kind", "word"), [("availableNow", "finished"), ("once", "finished"), ("default", "stopped")]
+    )
+    def test_the_end_has_the_word_of_the_state(self, kind: Any, word: str) -> None:
+        """What ends by itself has finished, as its state says; anything else was stopped."""
+        history = testing.history(batches=3)
+        history.set_facts(Facts(trigger=Trigger(kind, None, "asked")))
+        history.end(testing.RUN, T0 + 9000)
+        assert charts.data(history)["marks"]["word"] == [word]
+
     def test_runs_failures_gaps(self) -> None:
         """A later run, a failure and missing batches are marks with a word; the end of the last run is one."""
         history = testing.history(batches=3)

@@ -78,7 +78,7 @@ def test_a_burst_and_the_hours_after() -> None:
 def test_bars_stand_for_what_was_left_out() -> None:
     """After a cut bars reach the next selected row, without holes and without overlap."""
     history = long()
-    rows = Rows(history.batches, select(history, 200))
+    rows = Rows(history.snapshot(), select(history, 200))
     same_run = rows.line[1:] == rows.line[:-1]
     skipped = np.diff(rows.index) > 1
     assert (rows.right[:-1] <= rows.left[1:]).all()
@@ -87,7 +87,7 @@ def test_bars_stand_for_what_was_left_out() -> None:
 
 def test_lines_stay_whole() -> None:
     """Rows that were left out are no silence: a line breaks at the new run alone."""
-    rows = Rows(long().batches, select(long(), 100))
+    rows = Rows(long().snapshot(), select(long(), 100))
     assert np.unique(rows.line).tolist() == [0, 1]
 
 
