@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from jupyter_streamwatch.format import UNKNOWN, clean, duration, middle, when
 from jupyter_streamwatch.probe import names
 from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis import Capacity
     from jupyter_streamwatch.history import Facts, History
     from jupyter_streamwatch.progress import Trigger
 
@@ -43,6 +46,22 @@ def rows(history: History) -> tuple[Row, ...]:
         limits = ", ".join(f"{name} {value}" for name, value in facts.rateLimit)
         made.insert(4, _row(facts, "Rate limit", "rateLimit", limits))
     return tuple(made)
+
+
+def capacity(known: Capacity) -> tuple[Row, ...]:
+    """Return what the query could do as a row; none while nothing is known."""
+    return (("Capacity", known.sentence, known.reason or None),) if known.sentence else ()
+
+
+def started(history: History, number: int) -> str:
+    """Write when run ``number`` (from 0) started: ``by`` its first batch where the start itself was not seen."""
+    run = history.runs[number]
+    if run.started is not None:
+        return when(run.started)
+    batches = history.batches
+    times = batches.numbers("timestamp")[batches.runIndex == number]
+    times = times[np.isfinite(times)]
+    return f"by {when(float(times[0]))}" if len(times) else UNKNOWN
 
 
 def source_name(description: str | None) -> str:
@@ -106,7 +125,10 @@ def _runs(history: History) -> Row:
     runs = history.runs
     if not runs:
         return "Runs", UNKNOWN, "No run has been seen."
-    text = str(len(runs)) if runs[-1].started is None else f"{len(runs)}, the last from {when(runs[-1].started)}"
+    since = started(history, len(runs) - 1)
+    text = (
+        str(len(runs)) if since == UNKNOWN else f"{len(runs)}, the last {'' if since[:2] == 'by' else 'from '}{since}"
+    )
     return "Runs", text, f"Run id of the last: {runs[-1].runId}"
 
 

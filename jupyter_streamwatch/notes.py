@@ -72,9 +72,17 @@ def note(history: History, diagnosis: Diagnosis, now: float | None) -> Note | No
         return Note(_starting(history, run, now), "info")
     if verdict == "running" and history.trigger is not None and history.trigger.kind == "continuous":
         return Note("Spark reports no progress in this mode", "info", top.code if top else None)
+    if verdict in ("finished", "stopped") and (top is None or top.severity == "info") and _nothing_new(history, run):
+        return Note(diagnosis.reason.removesuffix("."), "info")
     if verdict == "idle" and (top is None or top.severity == "info"):
         return _idle(history, now)
     return Note(middle(redact(clean(top.title)), NOTE_LENGTH), top.severity, top.code) if top else None
+
+
+def _nothing_new(history: History, run: Run | None) -> bool:
+    """Whether the numbers shown are of a run before the latest one, which has ended without a batch."""
+    last = history.last
+    return run is not None and run.firstBatch is None and last is not None and last.runId != run.runId
 
 
 def error_line(run: Run) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jupyter_streamwatch import cardsheet, factsheet, notes
 from jupyter_streamwatch.diagnosis import diagnose
-from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, iso, middle, number, rate
+from jupyter_streamwatch.format import UNKNOWN, duration, exact, iso, middle, number, query_name, rate
 from jupyter_streamwatch.progress import epoch_ms
 from jupyter_streamwatch.redaction import redact
 
@@ -67,7 +67,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class Batch:
-    """The last batch: its time against the trigger interval, else against the usual time of this run."""
+    """The last batch: its time against the trigger interval, else against the usual time of this run.
+
+    ``against`` is what stands after the time: `` of 2 s`` for an interval, which is a limit, else ``, usually 2 s``.
+    """
 
     id: str
     duration: str
@@ -75,6 +78,7 @@ class Batch:
     basis: str | None
     ratio: float | None
     tip: str
+    against: str | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
     """
     last = history.last
     usual = usual_duration(history)
-    name = redact(clean(history.name or "")) or f"query {history.id[:8]}"
+    name = redact(query_name(history.name, history.id))
     level = diagnosis.level
     live = now is not None and (session is None or session.state == "live")
     reason = diagnosis.reason if diagnosis.outcome is None else f"{diagnosis.reason} {diagnosis.outcome.text}"
@@ -140,7 +144,7 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
         note=notes.note(history, diagnosis, now),
         details=notes.details(history),
         running=notes.running(history, usual, now) if live and now is not None else None,
-        facts=factsheet.rows(history),
+        facts=(*factsheet.rows(history), *factsheet.capacity(diagnosis.capacity)),
         checkpoint=cardsheet.sheet(history),
         hints=tuple(hint.to_dict() for hint in diagnosis.hints),
     )
@@ -204,7 +208,7 @@ def _rates(history: History, last: Progress | None) -> Rates:
 
 def _batch(history: History, last: Progress | None) -> Batch:
     if last is None:
-        return Batch(UNKNOWN, UNKNOWN, None, None, None, "No batch has been reported yet.")
+        return Batch(UNKNOWN, UNKNOWN, None, None, None, "No batch has been reported yet.", None)
     took = last.batchDuration
     trigger = history.trigger
     basis, against = "interval", trigger.interval_ms if trigger and trigger.kind == "processingTime" else None
@@ -213,13 +217,19 @@ def _batch(history: History, last: Progress | None) -> Batch:
     tip = f"Batch {_id(last)}, started {last.timestamp or UNKNOWN}, "
     tip += "without a duration in its progress." if took is None else f"took {exact(took)} ms."
     if not against:
-        return Batch(_id(last), duration(took), None, None, None, tip + " Too few batches to say what is usual.")
+        return Batch(_id(last), duration(took), None, None, None, tip + " Too few batches to say what is usual.", None)
     if basis == "interval":
         origin = factsheet.ORIGINS.get(trigger.origin if trigger else "", "")
         tip += f" The trigger interval is {exact(against)} ms{origin}."
     else:
-        tip += f" Without a trigger interval: the median of the run's recent batches is {exact(against)} ms."
-    return Batch(_id(last), duration(took), duration(against), basis, took / against if took is not None else None, tip)
+        tip += (
+            f" Usual is {exact(against)} ms: the median of the run's recent batches, as there is no trigger interval."
+        )
+    of = duration(against)
+    ratio = took / against if took is not None else None
+    return Batch(
+        _id(last), duration(took), of, basis, ratio, tip, f" of {of}" if basis == "interval" else f", usually {of}"
+    )
 
 
 def _watermark(history: History, last: Progress | None) -> Value:

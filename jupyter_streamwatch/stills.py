@@ -28,6 +28,8 @@ SHARE = 0.004  # of one processor: what all stills together may cost
 CREDIT = 0.5  # seconds of a processor that may be saved up, for the stills that queries leave when they end
 
 MARK = "sw-still"  # the class by which widget.css knows our text and picture
+# A page that is loaded anew while a cell runs shows the still: what it says is of then, not of now.
+RETURNS = "while the kernel runs, the live view returns as soon as it is free"
 EMPTY = {"text/html": "", "text/plain": ""}
 _PLACE = f'<div class="{MARK}"></div>'
 # A page without the live view, as its kernel is gone, says "model not found" in its place: the still says more.
@@ -143,7 +145,8 @@ class Stills:
 
         session = self._source.session
         now = time.time() * 1000 if session.state == "live" else None
-        return static([history.snapshot() for history in self._source.histories()], session, now=now)
+        remark = RETURNS if session.state == "live" else ""
+        return static([history.snapshot() for history in self._source.histories()], session, now=now, remark=remark)
 
     def _text(self) -> str:
         try:

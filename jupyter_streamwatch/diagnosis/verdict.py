@@ -59,9 +59,21 @@ def _ended(window: Window) -> Verdict | None:
         first = next((clean(line) for line in (run.exception or "").splitlines() if line.strip()), "")
         name = run.errorClass or middle(first, 160)
         return "failed", f"The query ended with an error: {name}" if name else "The query ended with an error."
+    before = _of_before(window)
+    if before:
+        what = "This run found no new data" if window.once else "The query was stopped without a batch"
+        return "finished" if window.once else "stopped", f"{what}; the last batch, {before}, is of the run before."
     if window.once:
         return "finished", f"The query worked through what was there and ended{_batches(window)}."
     return "stopped", f"The query was stopped{_batches(window)}."
+
+
+def _of_before(window: Window) -> str | None:
+    """The batch that is shown as the last one although the latest run, which has ended, had none; else None."""
+    run, last = window.run, window.history.last
+    if run is None or run.firstBatch is not None or last is None or last.runId == run.runId or last.batchId is None:
+        return None
+    return str(last.batchId)
 
 
 def _batches(window: Window) -> str:
@@ -119,7 +131,9 @@ def _busy(window: Window, load: Load) -> Verdict:
 
 
 def _by_interval(load: Load) -> Verdict:
-    against = f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
+    against = (
+        f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
+    )
     if load.band == "over" and load.draining:
         return "catching-up", f"{against}, with fewer rows from batch to batch."
     if load.band == "over":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.notes import SessionLike
 
+NOTHING = "No streaming query yet. Start one and it appears here."
 PROBLEMS = 20  # sentences about what could not be read; the rest is counted
 
 
@@ -32,13 +33,17 @@ class Query:
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that a report shows. ``taken`` is epoch ms, ``session`` says so when Spark's session is over."""
+    """Everything that a report shows.
+
+    ``taken`` is epoch ms, ``session`` says so when Spark's session is over, ``nothing`` why there is no query.
+    """
 
     taken: float
     environment: dict[str, str]
     session: str
     queries: tuple[Query, ...]
     problems: tuple[str, ...]
+    nothing: str
 
 
 def take(
@@ -71,6 +76,7 @@ def take(
             Query(line.to_dict(), overview.plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
         ),
         problems=tuple(problems),
+        nothing=clean(redact(recording.nothing)) if isinstance(what, Recording) else "" if ranked else NOTHING,
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.factsheet import started
 from jupyter_streamwatch.format import clean, when
 from jupyter_streamwatch.report import words
-from jupyter_streamwatch.report.static import NOTHING
 from jupyter_streamwatch.report.table import table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def write(content: Content) -> str:
     if content.queries:
         parts.append(_table(_OVERVIEW, [_overview(query.line) for query in content.queries], text_columns=2))
     else:
-        parts.append(NOTHING)
+        parts.append(escape(content.nothing))
     for query in content.queries:
         parts.extend(_query(query))
     if content.environment:
@@ -61,7 +61,7 @@ def _overview(line: dict[str, Any]) -> list[str]:
         escape(line["rates"]["input"]),
         escape(line["rates"]["processed"]),
         escape(batch["id"]),
-        escape(batch["duration"] + (f" of {batch['of']}" if batch["of"] else "")),
+        escape(batch["duration"] + (batch["against"] or "")),
         escape(line["watermark"]["text"]),
         escape(backlog["text"] + (f", {backlog['trend']}" if backlog["trend"] else "")),
     ]
@@ -129,7 +129,7 @@ def _runs(query: Query) -> list[str]:
         [
             str(number),
             run.state,
-            when(run.started),
+            started(query.history, number - 1),
             when(run.ended),
             escape(run.runId),
             words.span(run.firstBatch, run.lastBatch),

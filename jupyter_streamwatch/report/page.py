@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.factsheet import started
 from jupyter_streamwatch.format import UNKNOWN, clean, exact, when
 from jupyter_streamwatch.notes import error_line
 from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.elements import Html, el, join, name
-from jupyter_streamwatch.report.static import NOTHING
 from jupyter_streamwatch.report.table import MOST, table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def body(content: Content, remark: str, dark: str) -> Html:
         "main",
         _head(content, remark),
         el("div", id="streamwatch"),
-        _overview(content) if queries else el("p", NOTHING, class_="swr-nothing"),
+        _overview(content) if queries else el("p", content.nothing, class_="swr-nothing"),
         *(_query(query, at, most, dark) for at, query in enumerate(queries)),
         _environment(content),
         class_="swr-page",
@@ -82,7 +82,7 @@ def _overview(content: Content) -> Html:
 
 def _line(line: dict[str, Any], at: int) -> list[Html]:
     state, batch, rates, backlog = line["state"], line["batch"], line["rates"], line["backlog"]
-    of = el("span", f" of {batch['of']}", class_="swr-weak") if batch["of"] else None
+    of = el("span", batch["against"], class_="swr-weak") if batch["against"] else None
     trend = el("span", f", {backlog['trend']}", class_="swr-weak") if backlog["trend"] else None
     numbers = el(
         "tr",
@@ -150,7 +150,11 @@ def _query(query: Query, at: int, most: int, dark: str) -> Html:
     details = line["details"]
     return el(
         "article",
-        el("h2", name(line["fullName"]), el("span", shape(state["level"]), " ", state["label"], class_="swr-state")),
+        el(
+            "h2",
+            name(line["name"], title=line["fullName"]),
+            el("span", shape(state["level"]), " ", state["label"], class_="swr-state"),
+        ),
         el("p", state["reason"], class_="swr-reason"),
         el("div", *hints, class_="swr-hints swr-still") if hints else None,
         el("p", words.WELL, class_="swr-weak") if not hints and state["level"] == "ok" else None,
@@ -247,7 +251,7 @@ def _runs(history: History) -> Html:
             "tr",
             el("td", str(number)),
             el("td", "replaced" if run.restartedBy == "replaced" else run.state),
-            el("td", when(run.started)),
+            el("td", started(history, number - 1)),
             el("td", "" if run.state == "active" else when(run.ended)),
             el("td", words.span(run.firstBatch, run.lastBatch), class_="swr-number"),
             title=f"Run id {run.runId}",

@@ -11,6 +11,7 @@ import io
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch import overview
 from jupyter_streamwatch.format import middle, when
 from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.content import take
@@ -19,6 +20,7 @@ from jupyter_streamwatch.report.elements import Html, el, join, name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from jupyter_streamwatch.diagnosis import Diagnosis
     from jupyter_streamwatch.history import History
     from jupyter_streamwatch.notes import SessionLike
     from jupyter_streamwatch.recording import Recording
@@ -34,27 +36,30 @@ PIECE = 80  # characters of a piece of evidence; longer ones are texts that stan
 ERROR_LENGTH = 4_000  # characters of an error's full text
 WIDTH = 900  # pixels of the picture
 
-NOTHING = "No streaming query yet. Start one and it appears here."
 _HEADINGS = ("State", "Query", "Input", "Processed", "Batch", "Batch time", "Watermark", "Backlog")
 
 
 class Static:
     """A still of what was watched; shows itself in a notebook as two outputs, HTML and a picture."""
 
-    def __init__(self, content: Content, message: str = "") -> None:
-        """Keep the content; texts and picture are made when they are first asked for."""
+    def __init__(self, content: Content, message: str = "", remark: str = "") -> None:
+        """Keep the content, a sentence for above and one for below; texts and picture are made when asked for."""
         self._content = content
         self._message = message
+        self._remark = remark
 
     @cached_property
     def html(self) -> str:
         """Tables and text, without style, script or picture."""
         lines = MOST_LINES
-        made = _html(self._content, self._message, lines, EXPLAINED)
+        made = self._made(lines, EXPLAINED)
         while len(made.encode()) > MOST_HTML and lines > 1:
             lines //= 2
-            made = _html(self._content, self._message, lines, min(lines, EXPLAINED) if lines > 5 else 1)
+            made = self._made(lines, min(lines, EXPLAINED) if lines > 5 else 1)
         return made
+
+    def _made(self, lines: int, explained: int) -> str:
+        return _html(self._content, (self._message, self._remark), lines, explained)
 
     @cached_property
     def text(self) -> str:
@@ -99,6 +104,7 @@ def static(
     query: Any = None,
     now: float | None = None,
     message: str = "",
+    remark: str = "",
 ) -> Static:
     """Take a still of histories.
 
@@ -108,11 +114,27 @@ def static(
         query: Only this query; as for a recording's ``queries``.
         now: Epoch ms, when queries may still run.
         message: A sentence to stand above.
+        remark: What to say below, beside the time.
     """
-    return Static(take(what, query, session=session, now=now), message)
+    return Static(take(what, query, session=session, now=now), message, remark)
 
 
-def _html(content: Content, message: str, most: int, explained: int) -> str:
+def diagnosed(diagnosis: Diagnosis) -> str:
+    """Write one diagnosis as plain HTML, every hint in full."""
+    data = overview.plain(diagnosis.to_dict())
+    outcome = [data["outcome"]["text"]] if data["outcome"] else []
+    more = [one for one in (*outcome, diagnosis.capacity.sentence) if one]
+    hints = [_hint(hint) for hint in data["hints"]]
+    return el(
+        "div",
+        el("p", el("b", f"{words.glyph(data['level'])} {data['label']}"), f": {data['reason']}"),
+        *(el("p", one) for one in more),
+        el("ul", *hints) if hints else el("p", "Nothing to say against it."),
+    )
+
+
+def _html(content: Content, said: tuple[str, str], most: int, explained: int) -> str:
+    message, remark = said
     shown = content.queries[:most]
     parts: list[str | None] = [el("p", message) if message else None]
     if shown:
@@ -122,11 +144,11 @@ def _html(content: Content, message: str, most: int, explained: int) -> str:
         rows = [row for query in shown for row in _rows(query.line)]
         parts.append(el("table", el("thead", head), el("tbody", *rows)))
     else:
-        parts.append(el("p", NOTHING))
+        parts.append(el("p", content.nothing))
     if len(content.queries) > len(shown):
         parts.append(el("p", _rest(content.queries[len(shown) :])))
     parts.extend(_explained(query) for query in shown[:explained])
-    parts.append(el("p", el("small", _footer(content))))
+    parts.append(el("p", el("small", _footer(content, remark))))
     return el("div", *parts)
 
 
@@ -139,7 +161,7 @@ def _rows(line: dict[str, Any]) -> list[Html]:
         el("td", rates["input"], title=rates["tip"]),
         el("td", rates["processed"], title=rates["tip"]),
         el("td", batch["id"], title=batch["tip"]),
-        el("td", batch["duration"] + (f" of {batch['of']}" if batch["of"] else ""), title=batch["tip"]),
+        el("td", batch["duration"] + (batch["against"] or ""), title=batch["tip"]),
         el("td", line["watermark"]["text"], title=line["watermark"]["tip"]),
         el("td", backlog, title=line["backlog"]["tip"]),
     ]
@@ -199,11 +221,12 @@ def _rest(queries: tuple[Query, ...]) -> str:
     return f"And {len(queries)} more: " + ", ".join(f"{count} {label}" for label, count in states.items()) + "."
 
 
-def _footer(content: Content) -> Html:
-    parts = [f"{_count(len(content.queries))}, {when(content.taken)}", content.session]
+def _footer(content: Content, remark: str) -> Html:
+    parts = [f"{_count(len(content.queries))}, as of {when(content.taken)}", content.session]
     drawn = _drawn(content)
     if drawn is not None and len(content.queries) > 1:
         parts.append(f"the charts are those of {drawn.line['name']}")
+    parts.append(remark)
     return join(" · ".join(part for part in parts if part))
 
 
@@ -211,8 +234,7 @@ def _text(content: Content, message: str) -> str:
     rows = [message] if message else []
     for query in content.queries[:MOST_LINES]:
         line = query.line
-        batch = f"batch {line['batch']['id']} {line['batch']['duration']}"
-        batch += f" of {line['batch']['of']}" if line["batch"]["of"] else ""
+        batch = f"batch {line['batch']['id']} {line['batch']['duration']}{line['batch']['against'] or ''}"
         rows.append(
             f"{words.glyph(line['state']['level'])} {line['state']['label']}  {line['name']}  "
             f"input {line['rates']['input']}  processed {line['rates']['processed']}  {batch}  "
@@ -223,7 +245,7 @@ def _text(content: Content, message: str) -> str:
             rows.append(f"    checkpoint: {line['checkpoint']['summary']}")
     if len(content.queries) > MOST_LINES:
         rows.append(_rest(content.queries[MOST_LINES:]))
-    return "\n".join(rows or [NOTHING])
+    return "\n".join(rows if content.queries else [*rows, content.nothing])
 
 
 def _count(queries: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, number, percent, rate, size, when
+from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, number, percent, size, when
 from jupyter_streamwatch.overview import GLYPHS, SHAPES
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ _UNITS: dict[str, Callable[[Any], str]] = {
     "time": when,
 }
 _CAPACITY: tuple[tuple[str, str, Callable[[float], str]], ...] = (
-    ("max_rows_per_second", "Keeps up to", rate),
-    ("min_trigger_seconds", "Shortest trigger interval", lambda seconds: duration(seconds * 1000)),
     ("fixed_ms", "Fixed cost of a batch", duration),
     ("ms_per_1000_rows", "Cost of 1,000 rows more", duration),
 )
@@ -71,7 +69,7 @@ def effect(hint: dict[str, Any]) -> str | None:
 
 
 def capacity(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """Write what is known of the capacity as (label, ``best (low to high)``); empty when nothing is."""
+    """Write what the capacity rests on as (label, ``best (low to high)``); what follows is a fact of the query."""
     made = []
     for key, label, write in _CAPACITY:
         if data.get(key) is not None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from jupyter_streamwatch import notes, overview
-from jupyter_streamwatch.diagnosis import Backlog, Outcome
+from jupyter_streamwatch.diagnosis import Backlog, Capacity, Outcome, diagnose
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
+from jupyter_streamwatch.history import History
 from jupyter_streamwatch.notes import Note
 from jupyter_streamwatch.progress import parse
+from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.report import markdown, page
+from jupyter_streamwatch.report.content import take
+from jupyter_streamwatch.report.static import static
 from jupyter_streamwatch.trigger import Trigger
 from tests.unit.queries import ID, RUN, START, UDF_ERROR, hint, history, kafka, record, verdict
 
@@ -344,3 +350,76 @@ def test_what_became_of_a_prediction_stands_with_the_reason():
     came = Outcome("slow-checkpoint", "batch time", (500.0, 600.0, 900.0), 2000.0, 700.0, "ms", "As predicted: 700 ms.")
     judged = replace(verdict("keeping-up", reason="Batches take 700 ms."), outcome=came)
     assert line(history(3), judged).state.reason == "Batches take 700 ms. As predicted: 700 ms."
+
+
+def test_what_is_usual_reads_as_no_limit():
+    """Without an interval nothing is exceeded: "2.2 s, usually 1.1 s" and not "2.2 s of 1.1 s", in every view."""
+    queried = history(6, took=1100)
+    queried.append(parse(record(6, 40, took=2200)))
+    queried.set_facts(Facts(trigger=Trigger("default", None, "asked")))
+    made = line(queried)
+    assert (made.batch.duration, made.batch.against) == ("2.2 s", ", usually 1.1 s")
+    assert "Usual is 1100 ms" in made.batch.tip
+    limited = history(6, took=1100)
+    limited.set_facts(Facts(trigger=Trigger("processingTime", 1000, "asked")))
+    assert line(limited).batch.against == " of 1 s"
+    for made_of, text in ((queried, "2.2 s, usually 1.1 s"), (limited, "1.1 s of 1 s")):
+        still = static(made_of)
+        assert text in still.html
+        assert text in still.text
+        assert text in markdown.write(take(made_of))
+        assert text in re.sub("<[^>]*>", "", page.body(take(made_of), "", "all"))
+
+
+def test_what_the_query_could_do_is_a_fact():
+    """The capacity is a row of the facts once it is known, with what limits it in its tip, and none before."""
+    known = replace(
+        verdict(), capacity=Capacity((2100.0, 2312.0, 2600.0), None, reason="A guess.", rows_per_second=1750.0)
+    )
+    row = ("Capacity", "Keeps up to about 2,310 rows/s (2,100 to 2,600); now 1,750.", "A guess.")
+    assert line(history(3), known).facts[-1] == row
+    assert all(label != "Capacity" for label, _, _ in line(history(3)).facts)
+
+
+def test_a_query_without_a_name_is_called_alike_everywhere():
+    """In the table, in lists of what there is, and as a key: query and the start of its id."""
+    queried = History("6be93ec0-0000-4000-8000-000000000001")
+    recording = Recording([queried])
+    assert line(queried).name == "query 6be93ec0"
+    assert "query 6be93ec0 (6be93ec0-0000-" in repr(recording.queries)
+    assert "query 6be93ec0" in repr(queried)
+    assert recording.queries["query 6be93ec0"] is queried
+    with pytest.raises(KeyError, match="query 6be93ec0"):
+        recording.queries["orders"]
+
+
+def test_a_long_name_in_an_error_is_shortened():
+    """A list of what there is stays readable whatever the names; so does what was asked for."""
+    with pytest.raises(KeyError) as refused:
+        Recording([History("1" * 36, "x" * 200)]).queries["y" * 200]
+    assert len(str(refused.value)) < 250
+
+
+def test_a_run_that_was_joined_late_started_by_its_first_batch():
+    """Where the start was not seen, the first batch says by when it was: not n/a."""
+    joined = History(ID, "late_flights")
+    joined.append(parse(record(0, 10)))
+    assert ("Runs", "1, the last by 2026-01-01 14:00:10 UTC", f"Run id of the last: {RUN}") in line(joined).facts
+    for text in (markdown.write(take(joined)), page.body(take(joined), "", "all")):
+        assert "by 2026-01-01 14:00:10 UTC" in text
+
+
+def test_a_run_without_new_data_says_whose_numbers_these_are():
+    """An availableNow run that found nothing: the batch shown is of the run before."""
+    queried = history(8)
+    queried.set_facts(Facts(trigger=Trigger("availableNow", None, "asked")))
+    queried.end(RUN, START + 60_000)
+    assert line(queried, diagnose(queried)).note is None
+    queried.start("again", at=START + 100_000)
+    queried.end("again", START + 103_000)
+    made = line(queried, diagnose(queried))
+    said = "This run found no new data; the last batch, 7, is of the run before"
+    assert (made.state.verdict, made.state.reason) == ("finished", f"{said}.")
+    assert made.note == Note(said, "info")
+    queried.set_facts(Facts(trigger=Trigger("default", None, "asked")))
+    assert "stopped without a batch; the last batch, 7, is of the run before" in diagnose(queried).reason

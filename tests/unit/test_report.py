@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 
 import pytest
 
 from jupyter_streamwatch import overview, report
 from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.formats import load
 from jupyter_streamwatch.progress import parse
 from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.report import elements, html, markdown, page, words
@@ -296,7 +298,7 @@ def test_what_was_not_understood_is_listed(tmp_path):
 
     report.write(tmp_path / "r.md", Recording([], skipped=[Skipped()] * 50))
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert text.count("No JSON in this line") == 20
+    assert text.count("No JSON in this line") == 21  # once where the queries would stand
     assert "30 more parts were not understood" in text.replace("\\", "")
 
 
@@ -341,3 +343,26 @@ def test_content_is_worst_first():
     failed = history(1, id="22222222")
     failed.end(RUN, START, "boom", "X")
     assert [query.history.id for query in take([history(3), failed]).queries] == ["22222222", ID]
+
+
+@pytest.mark.parametrize("text", ["{not json", "{}", "hello\nworld"])
+def test_nonsense_says_what_was_not_understood(tmp_path, text):
+    """Of a text without progress the recording is empty, and says so in a sentence wherever it is shown."""
+    found = load(text)
+    assert [one.reason for one in found.skipped] == ["No progress of a streaming query was found."]
+    assert "No progress of a streaming query was found." in repr(found)
+    for suffix in ("html", "md"):
+        shown = found.report(tmp_path / f"r.{suffix}")
+        assert "No progress of a streaming query was found" in (tmp_path / f"r.{suffix}").read_text(encoding="utf-8")
+        for still in (shown.html, shown.text):
+            assert "No progress of a streaming query was found." in still
+            assert "Start one" not in still
+
+
+def test_a_long_name_is_whole_in_the_tooltip_alone(tmp_path):
+    """The title of a query's part shortens a long name in the middle, and the tooltip has it whole."""
+    report.write(tmp_path / "r.html", history(3, name="x" * 200))
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    title = re.search("<h2>(.*?)</h2>", text)[1]
+    assert f'title="{"x" * 200}"' in title
+    assert len(re.sub("<[^>]*>", "", title)) < 80
