@@ -40,6 +40,7 @@ export class Dashboard {
   private readonly barName = h("bdi", "sw-bar-name");
   private readonly barBatch = h("span", "sw-bar-batch");
   private readonly barZone = h("span", "sw-bar-zone sw-muted");
+  private readonly below = h("a", "sw-link", "Facts, runs and all batches ↓");
   private readonly live: HTMLButtonElement;
   private readonly announcer = h("div", "sw-quiet");
   private readonly labels = new Map<string, string>();
@@ -126,7 +127,10 @@ export class Dashboard {
     this.barName.dir = "auto";
     this.bar.append(this.barName, this.barBatch, this.live, this.barZone);
     element.append(this.status, this.empty, this.overview.element, this.hints.element, this.bar);
-    element.append(this.charts.element, this.numbers.element, this.checkpoint.element, this.facts.element);
+    element.append(this.charts.element, this.numbers.element);
+    // A report says the rest below, of every query: there the way leads from here.
+    if (this.options.link) element.append(this.checkpoint.element, this.facts.element);
+    else this.bar.insertBefore(this.below, this.live);
     element.append(this.announcer);
     element.addEventListener("keydown", (event) => {
       handleKey(event, {
@@ -212,6 +216,9 @@ export class Dashboard {
     this.facts.update(line);
     this.charts.element.classList.toggle("sw-waiting", this.wanted !== null);
     setText(this.barName, store.lines.length > 1 ? (line?.name ?? "") : "");
+    this.barName.title = line?.fullName ?? "";
+    this.barName.classList.toggle("sw-shortened", line !== undefined && line.name !== line.fullName);
+    this.below.href = `#query-${String(line ? store.lines.indexOf(line) : 0)}`; // report/page.py
     this.announce();
   }
 

@@ -178,12 +178,13 @@ class Row {
     setValue(this.processed, line.rates.processed);
     setValue(this.batch, line.batch.id);
     setValue(this.time, line.batch.duration);
-    setText(this.of, line.batch.of ? ` of ${line.batch.of}` : "");
+    setText(this.of, line.batch.against ?? "");
     setValue(this.watermark, line.watermark.text);
     setValue(this.backlog, line.backlog.text);
     setText(this.trend, line.backlog.trend ? `, ${line.backlog.trend}` : "");
     this.tip("state", line.state.reason);
     this.tip("name", line.fullName);
+    this.cells.name?.classList.toggle("sw-shortened", line.name !== line.fullName);
     for (const name of ["input", "spark", "processed"]) this.tip(name, line.rates.tip);
     for (const name of ["batch", "time", "bar"]) this.tip(name, line.batch.tip);
     this.tip("watermark", line.watermark.tip);

@@ -50,6 +50,8 @@ export interface Line {
     id: string;
     duration: string;
     of: string | null;
+    /** What stands after the duration: " of 2 s" for an interval, ", usually 2 s" without one. */
+    against: string | null;
     basis: "interval" | "usual" | null;
     ratio: number | null;
     tip?: string | null;
