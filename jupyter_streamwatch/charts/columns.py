@@ -94,7 +94,7 @@ def is_time(column: str) -> bool:
 
 def _rounded(name: str, values: Floats) -> Floats:
     """Drop digits that no screen can show: they would be most of what is sent."""
-    if is_time(name):
+    if is_time(name) or values.dtype == object:
         return values
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.abs(values))))

@@ -23,7 +23,7 @@ from bokeh.models import (
     VSpan,
     WheelZoomTool,
 )
-from bokeh.models.glyphs import Quad, Scatter, Segment
+from bokeh.models.glyphs import Quad, Scatter, Segment, Text
 from bokeh.models.grids import Grid
 
 from jupyter_streamwatch.charts import theme
@@ -225,6 +225,13 @@ def limit(made: Plot, common: Shared, plan: Plan) -> None:
     for color, dash in ((theme.LIMIT_LIGHT, "solid"), (theme.LIMIT_DARK, "dashed")):
         made.add_layout(Span(dimension="width", location=y, line_color=color, line_dash=dash, line_width=1.5))
     made.add_glyph(common.batches, Scatter(x="time", y={"value": y}, size=0, fill_alpha=0, line_alpha=0))
+
+
+def words(made: Plot, common: Shared, where: str, text: str) -> None:
+    """Write the column ``text`` to the right of the bars, at the heights in the column ``where``."""
+    glyph = Text(x="right", y=where, text=text, x_offset=5, text_color=theme.MARK)
+    glyph.update(text_font_size=f"{theme.FONT_SIZE}px", text_baseline="top", text_align="left")
+    made.add_glyph(common.batches, glyph)
 
 
 def triangles(made: Plot, common: Shared, where: str, color: str) -> None:

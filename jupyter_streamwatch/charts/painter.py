@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.models import Span, VSpan
-from bokeh.models.glyphs import Quad, Scatter, Segment
-from PIL import Image, ImageColor, ImageDraw
+from bokeh.models.glyphs import Quad, Scatter, Segment, Text
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from jupyter_streamwatch.charts.layout import EMPTY_SPAN, SHARE
 
@@ -141,6 +141,14 @@ class Frame:
                 outline = {"outline": line, "width": round(_plain(glyph.line_width) * SCALE)} if line else {}
                 self.pen.ellipse(box, fill=fill or self.surface, **outline)
 
+    def _texts(self, glyph: Text, columns: Columns) -> None:
+        x, y = self.across(_values(columns, glyph.x)), self.down(_values(columns, glyph.y))
+        x += _plain(glyph.x_offset) * SCALE
+        font = ImageFont.load_default(int(_plain(glyph.text_font_size).removesuffix("px")) * SCALE)
+        color = self._blend(glyph.text_color, glyph.text_alpha)
+        for at in np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist():
+            self.pen.text((x[at], y[at]), columns[str(glyph.text)][at], fill=color, font=font, anchor="la")
+
     def _verticals(self, glyph: VSpan, columns: Columns) -> None:
         xs = self.across(_values(columns, glyph.x))
         for x, color in zip(xs.tolist(), columns[glyph.line_color], strict=True):
@@ -170,6 +178,7 @@ _DRAW: dict[type, Callable[[Frame, Any, Any], None]] = {
     Quad: Frame._quads,  # noqa: SLF001 - the table of its own methods
     Segment: Frame._segments,  # noqa: SLF001
     Scatter: Frame._scatter,  # noqa: SLF001
+    Text: Frame._texts,  # noqa: SLF001
     VSpan: Frame._verticals,  # noqa: SLF001
 }
 

@@ -55,7 +55,8 @@ class Plan:
 
     ``unit`` is the unit of the y axis, ``divisor`` how many raw units (rows, ms, bytes) make one of it. ``lines``
     are those raw columns that are drawn as lines, ``bins`` tells whether thinned batches need their min-max bands,
-    ``limit`` is the y of a horizontal line, in raw units, ``extras`` what only this chart's module understands.
+    ``limit`` is the y of a horizontal line and ``cut`` where larger bars are cut, both in raw units, ``extras`` what
+    only this chart's module understands.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Plan:
     lines: tuple[Series, ...] = ()
     bins: bool = False
     limit: float | None = None
+    cut: float | None = None
     negative: bool = False
     extras: tuple[object, ...] = ()
 

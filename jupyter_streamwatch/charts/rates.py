@@ -22,8 +22,10 @@ PROCESSED = Series("processed", "processedRowsPerSecond", theme.PROCESSED, "rate
 
 
 def plan(history: History) -> Plan | None:
-    """Plan the chart; None when Spark reported neither rate."""
-    shown = tuple(s for s in (INPUT, PROCESSED) if known(history.batches.numbers(s.column)))
+    """Plan the chart; None while no batch with rows has a rate: an empty frame answers nothing."""
+    batches = history.batches
+    rows = batches.numbers("numInputRows") != 0
+    shown = tuple(s for s in (INPUT, PROCESSED) if known(batches.numbers(s.column)[rows]))
     if not shown:
         return None
     return Plan(
