@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from jupyter_streamwatch.diagnosis.series import ends, held, known, slope, surely
+from jupyter_streamwatch.diagnosis.series import ends, held, known, median, slope, surely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Band: TypeAlias = Literal["over", "near", "under"]
 Trend: TypeAlias = Literal["grows", "shrinks", "steady"]
 
+_STEP = 0.8  # of the change: what came, or went, at once is a burst and no trend
 _BUSY_BATCHES = 10  # what is busy now, without the pause of an hour ago
 
 
@@ -179,11 +180,19 @@ def course(
         return None, None
     change = fit[1] * 1000
     before, after = ends(waiting)
-    if change > 0 and after - before >= least and surely(waiting, sure):
+    at_once = _jump(waiting) > _STEP * abs(after - before)
+    if change > 0 and after - before >= least and surely(waiting, sure) and not at_once:
         return "grows", change
-    if change < 0 and min(before - after, waiting[-1]) >= least and surely([-value for value in waiting], sure):
+    falls = change < 0 and min(before - after, waiting[-1]) >= least and not at_once
+    if falls and surely([-value for value in waiting], sure):
         return "shrinks", change
     return "steady", change
+
+
+def _jump(values: Sequence[float]) -> float:
+    """Return the largest change between three values and the three before them."""
+    middles = [median(values[place : place + 3]) or 0.0 for place in range(len(values) - 2)]
+    return max((abs(after - before) for before, after in zip(middles, middles[3:], strict=False)), default=0.0)
 
 
 def _swells(values: list[float], window: Window) -> bool:

@@ -48,12 +48,14 @@ def too_many_partitions(window: Window, load: Load) -> Hint | None:
     if cost is not None and cost < 0.2 * t.partition_ms * partitions:
         return None  # so many cores that the partitions cost next to nothing
     keep = _target(busiest, state, partitions)
-    costly = load.pressed or _commit(last) >= t.partition_ms or (cost or 0.0) >= t.partition_ms * partitions
+    costly = _commit(last) >= t.partition_ms or (cost or 0.0) >= t.partition_ms * partitions
+    if cost is not None and cost < t.partition_least:
+        costly = False
     shown = f"{'At least ' if inferred else ''}{partitions}"
     what = count(rows, "row") if rows else f"{count(state, 'row')} of state"
     return Hint(
         code="too-many-partitions",
-        severity="warning" if costly else "info",
+        severity="warning" if load.pressed or costly else "info",
         title=f"{shown} shuffle partitions for {what}",
         evidence=gathered(
             Evidence("numShufflePartitions", partitions, "partitions", _ids(records[-1:])),

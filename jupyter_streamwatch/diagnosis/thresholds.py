@@ -88,6 +88,7 @@ class Thresholds:
     # Partitions and state
     partitions: float = _of(32, "partitions", "Fewer cost little even on two cores.", MEASURED)
     partition_rows: float = _of(10, "rows a partition", "A task costs as much as thousands of rows.", MEASURED)
+    partition_least: float = _of(1_000.0, "ms", "Where time is left, partitions that cost less bother nobody.")
     partition_ms: float = _of(10.0, "ms", "Time that one more state partition takes at least.", MEASURED)
     commit: float = _of(0.5, "of addBatch", "Most of the processing is saving state.")
     commit_least: float = _of(500.0, "ms", "Less is not worth a hint.")

@@ -29,10 +29,10 @@ MONITORING = API + "#reading-metrics-interactively"
 
 @rule("falling-behind", "Batches take longer than the trigger interval.")
 def falling_behind(window: Window, load: Load) -> Hint | None:
-    """Raise while batches overrun the interval and what waits does not shrink."""
+    """Raise while batches overrun the interval and what waits does not shrink; an idle query is in time again."""
     too_long = load.band == "over" and not load.catching_up
     swelling = load.interval is None and load.swelling and load.worsens and (load.busy or 0.0) >= window.t.busy
-    if window.once or not (too_long or swelling):
+    if window.once or window.idle or not (too_long or swelling):
         return None
     title = f"Batches take {duration(load.typical)} and grow, without a pause between them"
     if too_long:
@@ -69,7 +69,7 @@ def _lateness(load: Load) -> str:
 @rule("at-capacity", "Batches take nearly the whole trigger interval.")
 def at_capacity(window: Window, load: Load) -> Hint | None:
     """Raise while little of the interval is left."""
-    if window.once or load.band != "near" or load.trend == "grows" or load.catching_up:
+    if window.once or window.idle or load.band != "near" or load.trend == "grows" or load.catching_up:
         return None
     code, effect = _longer_trigger(window, load)
     return Hint(
@@ -90,7 +90,7 @@ def at_capacity(window: Window, load: Load) -> Hint | None:
 @rule("backlog-growing", "More and more rows wait at the source.")
 def backlog_growing(window: Window, load: Load) -> Hint | None:
     """Raise while the known backlog grows by more than chance and by more than a batch."""
-    if load.trend != "grows":
+    if load.trend != "grows" or window.idle:
         return None
     return Hint(
         code="backlog-growing",

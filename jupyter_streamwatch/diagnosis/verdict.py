@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.facts import RunningBatch
-    from jupyter_streamwatch.progress import Progress
 
 Verdict = tuple[str, str]
 """(verdict, reason)."""
@@ -103,15 +102,9 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
         if status is not None and status.message.startswith("Waiting for data"):
             return "idle", "The query has started and waits for its first data."
         return "starting", "The query has started; no batch is done yet."
-    if record is not None and mine and _is_idle(record):
+    if window.idle:
         return "idle", "No new data has come since the last batch."
     return None
-
-
-def _is_idle(record: Progress) -> bool:
-    """Whether a record says that no batch ran; an excerpt that tells neither times nor rows does not."""
-    excerpt = (record.batchId is not None or record.stateOperators) and not record.durationMs
-    return record.kind == "idle" and not (excerpt and record.numInputRows is None)
 
 
 def _busy(window: Window, load: Load) -> Verdict:

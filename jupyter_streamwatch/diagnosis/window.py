@@ -90,6 +90,13 @@ class Window:
         """Whether the trigger works through what is there and ends."""
         return self.trigger is not None and self.trigger.kind in ("once", "availableNow")
 
+    @property
+    def idle(self) -> bool:
+        """Whether the query is active and its last trigger found nothing to do."""
+        record = self.history.record
+        active = self.run is not None and self.run.state == "active"
+        return active and record is not None and self.owns(record) and is_idle(record)
+
     def column(self, name: str) -> list[float]:
         """Return a column of all batches in the window, unknown as NaN, times in epoch ms."""
         values = self._columns.get(name)
@@ -259,6 +266,12 @@ class Window:
     @staticmethod
     def _total(trigger: list[float], batch: list[float]) -> list[float]:
         return [one if one == one else other for one, other in zip(trigger, batch, strict=True)]  # noqa: PLR0124
+
+
+def is_idle(record: Progress) -> bool:
+    """Whether a record says that no batch ran; an excerpt that tells neither times nor rows does not."""
+    excerpt = (record.batchId is not None or record.stateOperators) and not record.durationMs
+    return record.kind == "idle" and not (excerpt and record.numInputRows is None)
 
 
 def inferred(starts: Sequence[float], durations: Sequence[float], ids: Sequence[float]) -> Trigger | None:

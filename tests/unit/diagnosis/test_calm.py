@@ -10,7 +10,7 @@ import pytest
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import parse
-from tests.unit.diagnosis.made import codes, hint, judge, operator, records
+from tests.unit.diagnosis.made import codes, hint, judge, loud, operator, records
 
 
 @pytest.mark.parametrize(("usual", "spread"), [(0.95, 0.08), (1.0, 0.1), (0.8, 0.1), (1.02, 0.15)])
@@ -45,6 +45,31 @@ def test_records_in_any_order_give_the_same(turned, ms):
     diagnosis = judge(turned(made), None)
     assert diagnosis.verdict == judge(made, None).verdict == ("keeping-up" if ms == 600 else "at-capacity")
     assert codes(diagnosis) == codes(judge(made, None))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [records(ms=2600), records(ms=1900), records(ms=2600, backlog=lambda i: 400 * i, parts={"queryPlanning": 2000})],
+)
+def test_an_idle_query_is_not_late_any_more(made):
+    """Its last batches were long; whatever they left has been read. Where their time went is worth knowing still."""
+    found = {**made[-1], "numInputRows": 0, "durationMs": {"latestOffset": 2, "triggerExecution": 2}}
+    found["timestamp"] = "2026-01-01T00:10:00.000Z"
+    assert loud(judge(made))
+    diagnosis = judge([*made, found])
+    assert diagnosis.verdict == "idle"
+    assert not {"falling-behind", "at-capacity", "backlog-growing"} & set(codes(diagnosis))
+    assert ("slow-planning" in codes(diagnosis)) == ("slow-planning" in codes(judge(made)))
+
+
+@pytest.mark.parametrize("at", range(6, 20))
+@pytest.mark.parametrize("interval", [2000, None])
+def test_rows_that_come_at_once_are_a_burst_and_no_trend(interval, at):
+    """They wait and become neither more nor less; the same for rows that are gone at once."""
+    for backlog in (lambda i: 50_000 * (i >= at), lambda i: 50_000 * (i < at) + 900):
+        diagnosis = judge(records(20, interval=interval, backlog=backlog, rows=lambda i: 100 + i % 3), interval)
+        assert diagnosis.verdict in ("keeping-up", "at-capacity")
+        assert loud(diagnosis) == []
 
 
 def test_every_tenth_batch_shows_no_interval():
