@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FEWEST = 8  # batches: with fewer, the range would be wider than anybody can use
 _SPREAD = 1.5  # the ninth tenth of the rows a batch over the first: below, one size says nothing of another
+_ENDS = 2  # batches at each end of the sizes that do not count: one odd size proves nothing
+_UNSURE = 2.0  # times the low end of a range: a wider one is no answer
 _POINTS = 30  # batches that are compared in pairs; more only cost time
 _FAR = 3.0  # times the largest batch seen: beyond it the line is a guess
 
@@ -41,13 +43,15 @@ def _fit(window: Window, load: Load) -> Capacity:
         return Capacity(reason=f"Too few batches with data: {size} of {_FEWEST}.", batches=size)
     rows, times = np.array(window.costs[0]), np.array(window.costs[1])
     ordered = np.sort(rows)
-    if ordered[-1 - size // 10] < _SPREAD * ordered[size // 10]:
+    end = max(size // 10, _ENDS)
+    if ordered[-1 - end] < _SPREAD * ordered[end]:
         between = f"{number(float(ordered[0]))} to {number(float(ordered[-1]))} rows"
         return Capacity(
             reason=f"The batches are too alike ({between}) to tell fixed cost from cost a row.", batches=size
         )
     if size > _POINTS:
-        chosen = np.arange(_POINTS) * (size - 1) // (_POINTS - 1)
+        # All sizes alike: every n-th batch might always be one of the same size.
+        chosen = np.argsort(rows, kind="stable")[np.arange(_POINTS) * (size - 1) // (_POINTS - 1)]
         rows, times = rows[chosen], times[chosen]
     fit = slope(rows, times)
     if fit is None:
@@ -63,6 +67,9 @@ def _fit(window: Window, load: Load) -> Capacity:
         reason = "More rows did not take more time in the batches seen, so nothing shows where the limit is."
         return Capacity(None, _shortest(window, load, fixed, per_row), fixed, thousand, reason, size)
     most = _most(load.interval, fixed, per_row)
+    if most[2] > _UNSURE * most[0]:
+        reason = "Batches of one size differ by more than larger ones take longer, so nothing shows where the limit is."
+        return Capacity(None, _shortest(window, load, fixed, per_row), fixed, thousand, reason, size)
     return Capacity(
         most, _shortest(window, load, fixed, per_row), fixed, thousand, _reach(load, most, float(ordered[-1])), size
     )

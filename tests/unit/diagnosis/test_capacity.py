@@ -39,6 +39,48 @@ def test_noise_and_odd_batches_do_not_move_it(noise):
     assert low <= best <= high
 
 
+SIZES = {
+    "any": lambda rng, i: rng.uniform(500, 2500),
+    "skewed": lambda rng, i: 1000 * rng.lognormvariate(0, 0.5),
+    "rising": lambda rng, i: 300 + 30 * i,
+    "two": lambda rng, i: (400, 2400)[i % 2],
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("fixed", "cost", "truth"), [(400, 0.5, 1600), (50, 0.8, 1219)])
+def test_a_tenth_of_noise_leaves_a_quarter_at_most(size, fixed, cost, truth):
+    """Times vary by a tenth, some are four times as long, the first is cold, every fifth batch has no data."""
+    near, held = [], []
+    for seed in range(8):
+        rng = random.Random(seed)
+        rows = [0 if i % 5 == 4 else int(SIZES[size](rng, i)) for i in range(60)]
+        odd = [4 if rng.random() < 0.03 else 1 for _ in rows]
+        took = [one * (fixed + cost * n) * (1 + 0.1 * rng.gauss(0, 1)) for one, n in zip(odd, rows, strict=True)]
+        took[0] += 5000
+        found = judge(records(60, rows=lambda i, r=rows: r[i], ms=lambda i, t=took: int(max(t[i], 20)))).capacity
+        low, best, high = found.max_rows_per_second
+        near.append(abs(best / truth - 1) <= 0.25)
+        held.append(0.98 * low <= truth <= 1.02 * high)
+    assert sum(near) == 8
+    assert sum(held) >= 6
+
+
+@pytest.mark.parametrize(("cost", "known"), [(0.5, True), (0.02, False)])
+def test_a_cost_below_the_noise_is_unknown(cost, known):
+    """Rows of 20 ms among batches that differ by 40 ms: the range would be no answer."""
+    capacity = judge(made(cost=cost, noise=0.1, count=40)).capacity
+    assert (capacity.max_rows_per_second is not None) == known
+    assert known or "differ by more" in capacity.reason or "did not take more" in capacity.reason
+
+
+@pytest.mark.parametrize(("large", "known"), [(2, False), (3, True)])
+def test_a_few_large_batches_prove_nothing(large, known):
+    """Of twelve batches three must be large."""
+    capacity = judge(made(rows=lambda i: 2000 if 1 <= i <= large else 500, count=12)).capacity
+    assert (capacity.max_rows_per_second is not None) == known
+
+
 def test_shortest_interval_takes_just_what_arrives():
     """Rows a second times the interval take as long as the interval."""
     capacity = judge(made(rows=lambda i: 1000 + 40 * (i % 12) - 220)).capacity
