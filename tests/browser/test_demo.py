@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +22,9 @@ def test_the_demo_leaves_a_report_and_pictures():
     output = ROOT / "build" / "demo"
     report = (output / "report.html").read_text()
     assert "flights_per_hour" in report
-    assert "streamwatch-data" in report
+    data = json.loads(re.search('id="streamwatch-data">(.*?)</script>', report, re.DOTALL)[1])
+    dropped = data["data"]["batches"]["state.numRowsDroppedByWatermark"]
+    assert sum(rows or 0 for rows in dropped) > 0, "the notebook says that late rows are dropped, and shows how many"
     light, dark = (Image.open(output / f"{name}.png").convert("L") for name in ("dashboard", "dashboard-dark"))
     assert min(light.size) > 600
     assert light.getpixel((3, 3)) > 200

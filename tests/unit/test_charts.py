@@ -127,6 +127,46 @@ class TestBatchTime:
         assert "interval" not in series(far, "batch-time")
 
 
+class TestColdStart:
+    def test_a_cold_first_batch_is_cut(self) -> None:
+        """31 s before batches of 2 s end where those can be seen, with their time in words; numbers stay exact."""
+        history = timed((0, 31_000), *((31.0 + 5 * i, 2000) for i in range(5)))
+        assert max(top for top in column(history, "part.addBatch.top") if top is not None) == 2.5
+        assert column(history, "part.cut.words") == ["cut: 31 s", "", "", "", "", ""]
+        assert column(history, "part.cut") == [2.5, None, None, None, None, None]
+        assert column(history, "batchDuration")[0] == 31_000
+        assert column(history, "part.addBatch")[0] > 10_000
+
+    @pytest.mark.parametrize("batches", [
+        pytest.param([(0, 8000), (8, 2000), (13, 2000), (18, 2000)], id="four times as long"),
+        pytest.param([(0, 2000), (5, 2000), (10, 31_000), (45, 2000), (50, 2000)], id="in the middle of a run"),
+        pytest.param([(0, 31_000), (31, 2000), (36, 2000)], id="too few others"),
+    ])  # fmt: skip
+    def test_other_batches_are_whole(self, batches: list[tuple[float, float]]) -> None:
+        """Nothing is cut that is not far longer, not the start of a run, or not among enough others."""
+        history = timed(*batches)
+        assert "part.cut.words" not in charts.data(history)["batches"]
+        assert (
+            max(top for top in column(history, "part.unaccounted.top") if top)
+            == max(took for _, took in batches) / 1000
+        )
+
+    def test_the_newest_batch_is_whole(self) -> None:
+        """The first batch of a new run is seen whole while it is the newest, and is cut once others follow."""
+        history = timed(*((5.0 * i, 2000) for i in range(5)))
+        history.append(testing.progress(5, 10, 31_000, T0 + 60_000, runId="other"))
+        assert "part.cut" not in charts.data(history)["batches"]
+        history.append(testing.progress(6, 10, 2000, T0 + 95_000, runId="other"))
+        assert column(history, "part.cut.words")[-2:] == ["cut: 31 s", ""]
+
+    def test_no_chart_of_rates_without_a_rate(self) -> None:
+        """A first batch without rows has rates of 0: an empty frame would answer nothing."""
+        assert "rows-per-second" not in names(testing.history([testing.progress(0, 0)]))
+        assert "rows-per-second" in names(
+            testing.history([testing.progress(0, 0), testing.progress(1, 5, start=T0 + 2000)])
+        )
+
+
 class TestRates:
     def test_first_input_rate_is_unknown(self) -> None:
         """Spark's 0.0 for a run's first batch is nothing measured: it is not drawn."""

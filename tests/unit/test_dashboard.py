@@ -439,6 +439,8 @@ def test_no_still_where_no_page_hides_it(watch: FakeWatch, made: dashboard.Dashb
     assert text[0]["text/html"].startswith('<div class="sw-still">')
     assert "clicks" in text[0]["text/html"]
     assert "image/png" in picture[0]
+    assert "as of " in text[0]["text/html"]
+    assert "the live view returns" in text[0]["text/html"], "a page that is loaded anew while a cell runs shows it"
     watch.stop()
     made._stills.make()
     assert len(shown) == 8, "nothing after the end"
