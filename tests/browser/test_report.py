@@ -113,6 +113,31 @@ def test_with_scripts_nothing_is_said_twice(opened):
     assert not tab.page.locator(".swr-picture").first.is_visible()
 
 
+def test_the_dashboard_leads_to_the_rest_of_a_query(opened):
+    """A link above the charts goes to the chosen query's facts, runs and batches, which stand there once."""
+    tab = opened(viewport={"width": 1200, "height": 900})
+    tab.charts()
+    assert tab.page.locator(".sw-facts").count() == 0
+    link = tab.page.get_by_role("link", name="Facts, runs and all batches")
+    for name in ("late_flights", "broken"):
+        tab.page.locator(".sw-line", has_text=name).first.click()
+        wait_until(lambda name=name: tab.page.locator(".sw-bar-name").inner_text() == name, 10, "the other query")
+        link.click()
+        target = tab.page.locator(":target")
+        assert target.locator("h2").inner_text().startswith(name)
+        assert 0 <= target.evaluate("one => one.getBoundingClientRect().top") < 900
+
+
+def test_the_dashboard_stands_on_the_edges_of_the_cards(opened):
+    """Its text begins where that of the cards below begins."""
+    tab = opened(viewport={"width": 1200, "height": 900})
+    tab.charts()
+    left = "one => one.getBoundingClientRect().left + parseFloat(getComputedStyle(one).paddingLeft)"
+    inner = tab.page.locator(".sw-line").first.evaluate(left)
+    card = tab.page.locator(".swr-query h2").first.evaluate("one => one.getBoundingClientRect().left")
+    assert abs(inner - card) < 1
+
+
 def test_paper_gets_the_still(opened):
     """Printed, the page shows pictures and text on white, not the dashboard."""
     tab = opened(viewport={"width": 1200, "height": 900}, color_scheme="dark")
