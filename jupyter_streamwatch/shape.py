@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+GROUPING_EXPRESSION = "_groupingexpression"
+"""What Spark calls a grouping key that is no plain column, in plans and in states (since 3.3)."""
 NOT_BIGINT = "not bigint"
 """A type of which Spark's text tells just this: only bigint columns are marked there."""
 
@@ -56,11 +58,13 @@ class SourceShape:
         kind: ``file``, ``kafka``, ``rate`` and the like, as in a checkpoint's offsets; None when unknown.
         what: Which one, as a person would name it: ``files /data/in``, ``Kafka orders``; secrets redacted.
         limits: Options that bound a batch, as (name in lower case, value); None when unknown.
+        format: Of files: ``json``, ``parquet``, ...; None when unknown.
     """
 
     kind: str | None
     what: str
     limits: tuple[tuple[str, str], ...] | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,7 @@ class Shape:
         outputMode: ``append``, ``update`` or ``complete``.
         sink: Kind of the sink: ``files``, ``kafka``, ``foreachBatch``, ...
         sinkPath: Where it writes: a path, topic or table; secrets redacted.
+        sinkFormat: Of a file sink: ``json``, ``parquet``, ...; None when unknown.
         conf: The session's values of settings that were asked for.
     """
 
@@ -137,6 +142,7 @@ class Shape:
     outputMode: str | None = None
     sink: str | None = None
     sinkPath: str | None = None
+    sinkFormat: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,7 +163,7 @@ class Shape:
 def _shape(data: Mapping[str, Any]) -> Shape:
     given = _known(Shape, data)
     made: dict[str, Any] = {
-        name: given.get(name) for name in ("mode", "sparkVersion", "outputMode", "sink", "sinkPath")
+        name: given.get(name) for name in ("mode", "sparkVersion", "outputMode", "sink", "sinkPath", "sinkFormat")
     }
     made["sources"] = _each(given.get("sources"), _source)
     made["filters"] = _each(given.get("filters"), str)
@@ -169,9 +175,8 @@ def _shape(data: Mapping[str, Any]) -> Shape:
 
 
 def _source(data: Any) -> SourceShape:
-    return SourceShape(
-        data["kind"], str(data["what"]), _each(data.get("limits"), lambda pair: (str(pair[0]), str(pair[1])))
-    )
+    limits = _each(data.get("limits"), lambda pair: (str(pair[0]), str(pair[1])))
+    return SourceShape(data["kind"], str(data["what"]), limits, data.get("format"))
 
 
 def _operator(data: Any) -> OperatorShape:

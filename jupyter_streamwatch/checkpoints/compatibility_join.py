@@ -13,6 +13,7 @@ from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
     listed,
     same,
 )
+from jupyter_streamwatch.probe.shape_expressions import comparable
 from jupyter_streamwatch.shape import Column
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ def compare(
             types = listed([one.type for one in keys.key])
             case.add("join", verdict, f"keys of type {types}", listed([one.name for one in new.key]), reason)
             return
-    if changed and before:
-        verdict, reason = _type(case, old, type_now or "")
-        case.add("join", verdict, before.joinType, type_now, reason)
+    refused = False
     for side, kept in (("left", new.value), ("right", new.right)):
         store = stores.get(f"{side}-keyWithIndexToValue")
         stored = [one for one in (store.value or ()) if one.name != "matched"] if store and store.value else None
@@ -56,9 +55,13 @@ def compare(
             verdict, reason = columns(stored, kept, case.checkpoint.conf)
             was, shown = listed([one.name for one in stored]), listed([one.name for one in kept])
             case.add("join", verdict, f"keeps {was} of the {side} side", f"keeps {shown}", reason)
+            refused = refused or verdict == "not-allowed"
+    if changed and before and not refused:
+        verdict, reason = _type(case, old, type_now or "")
+        case.add("join", verdict, before.joinType, type_now, reason)
     if before is None or now is None or not case.texts:
         case.unseen.append("The type and the condition of the stream-stream join: they are not in the state.")
-    elif before.condition != now.condition:
+    elif not refused and comparable(before.condition or "") != comparable(now.condition or ""):
         _condition(case, old, before, now)
 
 
@@ -97,7 +100,7 @@ def _all_nullable(case: Case) -> bool:
 def _keys(condition: str | None) -> set[str]:
     """Return the equalities between the two sides."""
     found = set()
-    for part in (condition or "").split(" AND "):
+    for part in comparable(condition or ""):
         match = _EQUAL.match(part)
         if match and _inputs(match["left"]).isdisjoint(_inputs(match["right"])):
             found.add(part)

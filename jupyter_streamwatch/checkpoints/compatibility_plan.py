@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
 from jupyter_streamwatch.format import duration
+from jupyter_streamwatch.probe import shape_expressions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from jupyter_streamwatch.checkpoints.changes import Verdict
     from jupyter_streamwatch.shape import Column, Shape
 
 _AFTER = ", after "
@@ -31,18 +33,30 @@ def _filters(case: Case, before: Shape) -> None:
     if before.filters is None or case.now.filters is None:
         case.unseen.append("Filters: the plan of the watched run, or of the query, does not name them.")
         return
-    gone = [one for one in before.filters if one not in case.now.filters]
-    come = [one for one in case.now.filters if one not in before.filters]
+    old, new = ({one: _condition(one) for one in shape.filters or ()} for shape in (before, case.now))
+    gone = [one for one, parts in old.items() if not parts <= _united(new)]
+    come = [one for one, parts in new.items() if not parts <= _united(old)]
     if not gone and not come:
         return
     feeds_state = bool(case.now.operators) and any(_AFTER not in one for one in (*gone, *come))
-    verdict, reason = (
-        ("changed-meaning", "The state holds what the old filter let through: old and new results mix.")
+    verdict: Verdict = "changed-meaning" if feeds_state else "allowed"
+    reason = (
+        "The state holds what the old filter let through: old and new results mix."
         if feeds_state
-        else ("allowed", "A filter may change on the same checkpoint; results from before stay as they are.")
+        else "A filter may change on the same checkpoint; results from before stay as they are."
     )
     was, now = (" AND ".join(one) or None for one in (gone, come))
-    case.add("filter", "changed-meaning" if verdict == "changed-meaning" else "allowed", was, now, reason)
+    case.add("filter", verdict, was, now, reason)
+
+
+def _condition(filter: str) -> frozenset[str]:
+    """Return the comparisons of a filter, each with the operators that it follows."""
+    condition, after, operators = filter.partition(_AFTER)
+    return frozenset(f"{part}{after}{operators}" for part in shape_expressions.comparable(condition))
+
+
+def _united(conditions: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*conditions.values())
 
 
 def _projection(case: Case, before: Shape) -> None:
@@ -147,6 +161,9 @@ def _sink(case: Case) -> None:
             return
         reason = f"The new place lacks the results of the earlier batches. {GUIDE_FORBIDS}"
         case.add("sink", "silently-wrong", before.sinkPath, now.sinkPath, reason)
+    elif now.sinkFormat and before.sinkFormat and now.sinkFormat != before.sinkFormat:
+        reason = f"One folder with files of two formats can be read as neither. {GUIDE_FORBIDS}"
+        case.add("sink", "silently-wrong", before.sinkFormat, now.sinkFormat, reason)
     elif bool(now.sinkPath) != bool(before.sinkPath):
         case.unseen.append("Where the sink writes: not known of both, the watched run and the query.")
 

@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.checkpoints.changes import ORDER
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
 from jupyter_streamwatch.probe import names
 
@@ -42,8 +43,21 @@ def compare(case: Case) -> None:
     earlier = before if before is not None and len(before) == len(now) else None
     for at, one in enumerate(now):
         _source(case, at, stored[at] if at < len(stored) else None, earlier[at] if earlier else None, one)
+    _reordered(case)
     if earlier is None and any(one.kind not in ("file", "kafka") for one in now):
         case.unseen.append("Which sources these were: offsets name no source but files and Kafka topics.")
+
+
+def _reordered(case: Case) -> None:
+    """Say once, and not of each source, that the same sources stand in another order."""
+    moved = [one for one in case.changes if one.what == "sources"]
+    was, now = [one.was or "" for one in moved], [one.now or "" for one in moved]
+    if len(moved) < 2 or sorted(was) != sorted(now):
+        return
+    worst = min(moved, key=lambda one: ORDER.index(one.verdict))
+    case.changes = [one for one in case.changes if one.what != "sources"]
+    reason = f"Offsets belong to sources by their order. {worst.reason}"
+    case.add("sources", worst.verdict, listed(was), listed(now), reason)
 
 
 def _source(case: Case, at: int, stored: SourceOffset | None, before: SourceShape | None, now: SourceShape) -> None:
@@ -61,6 +75,9 @@ def _source(case: Case, at: int, stored: SourceOffset | None, before: SourceShap
         reason = "Whether the new source can read the old one's offset is its own affair."
         case.add("sources", "unknown", before.what, now.what, reason)
     elif not _place(case, at, stored, before, now) and before is not None:
+        if before.format and now.format and before.format != now.format:
+            reason = "Files that come from now on are read in the other format."
+            case.add("sources", "changed-meaning", f"{before.format} {before.what}", f"{now.format} {now.what}", reason)
         _limits(case, before, now)
 
 

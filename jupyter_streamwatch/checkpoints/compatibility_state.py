@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints import compatibility_join as joins
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
     GUIDE_FORBIDS,
+    MAY_BE_NULL,
     METADATA_SINCE,
     Case,
     columns,
     listed,
+    refuses_null,
     same,
 )
+from jupyter_streamwatch.shape import GROUPING_EXPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_streamwatch.checkpoints.changes import Verdict, What
     from jupyter_streamwatch.checkpoints.model import Field, StateOperator, StateStore
-    from jupyter_streamwatch.shape import OperatorShape, Shape, StateShape
+    from jupyter_streamwatch.shape import Column, OperatorShape, Shape, StateShape
 
 CALLED = {
     "stateStoreSave": "aggregation",
@@ -156,8 +160,10 @@ def _keys(  # noqa: PLR0917 - the two sides of a comparison, each twice
     if store is None or store.key is None or new.key is None:
         case.unseen.append(f"The {_keys_of(what)}: the state's schema or Spark's plan does not name them.")
     elif not same(store.key, new.key):
-        verdict, reason = columns(store.key, new.key, case.checkpoint.conf)
-        was, shown = [one.name for one in store.key], [one.name for one in new.key]
+        verdict, reason = columns(store.key, _with_types(new.key, now, case.now.output), case.checkpoint.conf)
+        was, shown = (
+            _names([one.name for one in side], operator) for side, operator in ((store.key, before), (new.key, now))
+        )
         if was == shown:
             was, shown = [_typed(one) for one in store.key], [_typed(one) for one in new.key]
         case.add(what, verdict, listed(was), listed(shown), f"{reason} A new checkpoint starts without the old state.")
@@ -170,8 +176,31 @@ def _keys(  # noqa: PLR0917 - the two sides of a comparison, each twice
         return
     was, shown = [key.origin or key.name for key in before.keys], [key.origin or key.name for key in now.keys]
     if was != shown and None not in (*was, *shown):
+        verdict = "silently-wrong"
         reason = f"The state keeps the old keys under the same names and types. {GUIDE_FORBIDS}"
-        case.add(what, "silently-wrong", listed(was), listed(shown), reason)
+        if store and store.key and new.key and refuses_null(store.key, new.key, case.checkpoint.conf):
+            verdict, reason = "not-allowed", MAY_BE_NULL
+        case.add(what, verdict, listed(was), listed(shown), reason)
+
+
+def _names(names: Sequence[str], operator: OperatorShape | None) -> list[str]:
+    """Name the keys; a grouping expression, which has no name in state and plan, by its text where that is known."""
+    keys = operator.keys if operator and len(operator.keys) == len(names) else ()
+    texts = [key.origin for key in keys] or [None] * len(names)
+    return [(text if name == GROUPING_EXPRESSION else None) or name for name, text in zip(names, texts, strict=True)]
+
+
+def _with_types(
+    key: Sequence[Column], now: OperatorShape | None, output: Sequence[Column] | None
+) -> tuple[Column, ...]:
+    """Give a grouping expression the type of the output column that is made of it."""
+    types = {one.origin: one for one in output or () if one.origin and one.type}
+    made = []
+    for at, one in enumerate(key):
+        origin = now.keys[at].origin if now and len(now.keys) == len(key) else None
+        told = types.get(origin) if origin and one.name == GROUPING_EXPRESSION else None
+        made.append(replace(one, type=told.type, nullable=told.nullable) if told else one)
+    return tuple(made)
 
 
 def _keys_of(what: What) -> str:
@@ -186,6 +215,7 @@ def _aggregates(
     case: Case, store: StateStore | None, new: StateShape, before: OperatorShape | None, now: OperatorShape | None
 ) -> None:
     stored = _buffers(store, case)
+    verdict: Verdict
     was = listed(before.aggregates) if before else listed([one.name for one in stored or ()])
     shown = listed(now.aggregates) if now else listed([one.name for one in new.value or ()])
     if stored is not None and new.value is not None:
@@ -201,8 +231,12 @@ def _aggregates(
         return
     old = [(one.function, one.argument) for one in before.aggregates]
     if old != [(one.function, one.argument) for one in now.aggregates]:
-        reason = f"The state of the old aggregates has the same types, and is read as that of the new. {GUIDE_FORBIDS}"
-        case.add("aggregates", "silently-wrong" if stored is not None else "unknown", was, shown, reason)
+        verdict = "unknown"
+        reason = "Spark compares the types of what the aggregates keep, and they are not known of both."
+        if stored is not None and new.value is not None:
+            verdict = "silently-wrong"
+            reason = f"The state of the old aggregates has the same types, and is read as the new's. {GUIDE_FORBIDS}"
+        case.add("aggregates", verdict, was, shown, reason)
 
 
 def _buffers(store: StateStore | None, case: Case) -> Sequence[Field] | None:

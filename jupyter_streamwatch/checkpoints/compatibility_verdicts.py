@@ -26,6 +26,7 @@ ALWAYS_NULLABLE = "spark.sql.streaming.statefulOperator.alwaysNullableOutput.ena
 """A pinned setting, true for checkpoints that 4.1 and newer began: their state's columns may all be null, so that the
 check of nullability, which refuses ``count`` -> ``sum`` on 3.5.9, lets it pass on 4.3.0 (measured)."""
 _GENERATED = re.compile(r"#\d+")
+MAY_BE_NULL = "A column in the state that is never null became one that may be: Spark refuses it."
 GUIDE_FORBIDS = "Spark's guide does not allow it, and Spark does not notice."
 
 
@@ -114,13 +115,20 @@ def columns(stored: Sequence[Field], now: Sequence[Column], conf: Mapping[str, s
         return "not-allowed", "The types of columns in the state differ: Spark refuses the state's schema."
     if any(new.type in (None, NOT_BIGINT) for one, new in pairs if one.name != new.name):
         return "unknown", "Spark compares the types only, and what it says of the query's plan does not tell them all."
-    pinned = str(conf.get(ALWAYS_NULLABLE, "")).lower() == "true"
-    if not pinned and any(one.nullable is False and new.nullable is not False for one, new in pairs):
-        return "not-allowed", "A column in the state that is never null became one that may be: Spark refuses it."
+    likely = [Column(new.name, new.type, nullable=new.nullable is not False) for new in now]  # most columns may be null
+    if refuses_null(stored, likely, conf):
+        return "not-allowed", MAY_BE_NULL
     return (
         "silently-wrong",
         "Spark compares types, not names, of the state's columns: it runs, and reads the old state as the new.",
     )
+
+
+def refuses_null(stored: Sequence[Field], now: Sequence[Column], conf: Mapping[str, str]) -> bool:
+    """Whether a column that is never null in the state may be now, and the checkpoint's state minds it."""
+    pinned = str(conf.get(ALWAYS_NULLABLE, "")).lower() == "true"
+    pairs = zip(stored, now, strict=False)
+    return not pinned and any(one.nullable is False and new.nullable for one, new in pairs)
 
 
 def listed(items: Sequence[object]) -> str:

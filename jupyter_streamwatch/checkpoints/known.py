@@ -21,6 +21,13 @@ def history(id: str | None) -> History | None:
     return next((one for one in active.histories() if one.id == id), None)
 
 
+def stateful(id: str | None) -> bool:
+    """Whether the last watched run with this id kept state between its batches; False when it is not known."""
+    known = history(id)
+    shape = None if known is None else known.facts.shape
+    return shape is not None and any(one.name != "globalLimit" for one in shape.operators or ())
+
+
 def sink(id: str | None) -> KnownSink | None:
     """Return the sink of the last watched run with this id; None when it is not known."""
     known = history(id)

@@ -160,7 +160,7 @@ class StateOperator(Part):
     """``state/N``: the state of one stateful operator.
 
     Attributes:
-        id: N; operators are numbered from the sources on.
+        id: N; operators are numbered from the sink on.
         name: As in progress records (``stateStoreSave``, ``dedupe``, ``dedupeWithinWatermark``,
             ``symmetricHashJoin``, ``applyInPandasWithState``, ...); None where no file says it (Spark 3.5 and older).
         guess: The name as far as the shape of its schema tells it, when ``name`` is None.

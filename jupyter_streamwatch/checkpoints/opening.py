@@ -36,10 +36,13 @@ def checkpoint(path: str | os.PathLike[str], spark: Any = None) -> Checkpoint:
         The checkpoint; ``print`` it, or ask it for ``restart()`` and ``compare(...)``.
 
     Raises:
+        TypeError: When the path is none.
         FileNotFoundError: When there is no such folder.
         ValueError: When the folder is no checkpoint; the message says what it is.
         ImportError: When a URL needs a package that is not installed.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"Pass the query's checkpointLocation as text or a path, not {type(path).__qualname__}.")
     storage = storage_of(os.fspath(path), spark)
     _check(storage)
     return Checkpoint(storage, spark=spark, brokers=True)

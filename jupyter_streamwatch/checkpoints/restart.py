@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints import ranges, sinks
+from jupyter_streamwatch.checkpoints import known, ranges, sinks
 from jupyter_streamwatch.checkpoints.available import sink_last, sink_says
 from jupyter_streamwatch.checkpoints.model import MissingState, RestartPlan
 from jupyter_streamwatch.checkpoints.ranges import few
@@ -37,6 +37,7 @@ def plan(checkpoint: Checkpoint) -> RestartPlan:
                 *_refusals(checkpoint, entry),
                 *(read.blocked for read in reads),
                 *_lost_state(checkpoint, lost),
+                _no_state(checkpoint),
             )
             if why
         ),
@@ -124,10 +125,7 @@ def _refusals(checkpoint: Checkpoint, entry: OffsetEntry | None) -> Iterable[str
             yield f"there are commits up to {exact(committed)} but no offsets. Copy the folder offsets/ back."
         return
     if entry.problem and not entry.sources:
-        yield (
-            f"{entry.problem} If commits/{entry.batchId} is not there, deleting it (and .{entry.batchId}.crc) makes"
-            " Spark plan the batch anew."
-        )
+        yield f"{entry.problem} {_cure(checkpoint, entry.batchId)}"
     if committed is not None and committed > entry.batchId:
         yield (
             f"commits/{committed} is there but offsets/{committed} is not: batch {exact(entry.batchId)} goes to the"
@@ -141,6 +139,20 @@ def _refusals(checkpoint: Checkpoint, entry: OffsetEntry | None) -> Iterable[str
             yield before.problem
     if committed is not None and checkpoint.commits[committed].version is None:
         yield checkpoint.commits[committed].problem
+
+
+def _cure(checkpoint: Checkpoint, batch: int) -> str:
+    """What helps when the entry of the last batch cannot be read."""
+    if batch in checkpoint.commits:
+        return f"Copy it back: batch {exact(batch)} is done, and where it ended stands nowhere else."
+    return f"Deleting it (and .{batch}.crc) makes Spark plan the batch anew."
+
+
+def _no_state(checkpoint: Checkpoint) -> str | None:
+    """Say that all state is gone, where a watched run tells that there was some."""
+    if checkpoint.lastCommit is None or checkpoint.operators or not known.stateful(checkpoint.id):
+        return None
+    return "the folder state/ is missing, and the query keeps state: what it held is lost. Copy the folder back."
 
 
 def _oddities(checkpoint: Checkpoint) -> list[str]:

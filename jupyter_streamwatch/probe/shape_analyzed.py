@@ -234,7 +234,9 @@ class _Reader:
         ids = []
         for at, one in enumerate(made):
             cells = dict.fromkeys(row[at] for row in rows if at < len(row))
-            ids.append(one.id if one.id in self._names else self._define(one, short(" | ".join(cells))))
+            sliding = len(cells) > 1 and all(cell.startswith("window(") for cell in cells)
+            told = next(iter(cells)) if sliding else short(" | ".join(cells))
+            ids.append(one.id if one.id in self._names else self._define(one, told))
         return [id for id in ids if id is not None]
 
     def _Generate(self, node: Node, below: list[str]) -> list[str]:

@@ -61,6 +61,7 @@ def of_run(gateway: Any, run: Any, version: str | None, mode: str | None, sink: 
         outputMode=mode,
         sink=kind,
         sinkPath=shape_sinks.path(kind, _options(gateway, run)) or shape_sinks.described(kind, sink),
+        sinkFormat=_quiet(lambda: shape_sinks.file_format(_field(run.sink(), "fileFormat").toString())),
         conf=tuple((name, value) for name, value in found.items() if value is not None),
         **_of_plan(gateway, run.analyzedPlan()),
     )
@@ -79,7 +80,9 @@ def _of_query(x: Any, settings: Iterable[str]) -> Shape:
     found = {name: _quiet(lambda name=name: str(conf.get(name))) for name in settings}
     text = str(handle.explainInternal(True))
     physical = shape_text.section(text, "Physical Plan")
-    state = shape_state.read(physical, _types(analyzed), made.operators or ()) if physical else None
+    # A run plans each batch anew, with ids of its own: the names of the plan it began with tell the types.
+    types = {**_types(analyzed, by_name=True), **_types(analyzed)}
+    state = shape_state.read(physical, types, made.operators or ()) if physical else None
     told = {**made.__dict__, "state": state}
     told["conf"] = tuple((name, value) for name, value in found.items() if value is not None)
     return Shape(**told)
@@ -131,7 +134,8 @@ def _sources(gateway: Any, analyzed: Any) -> tuple[SourceShape, ...]:
         kind = names.kind(told) if "[" in told else names.kind(told) or told
         limits = {key.lower(): redact(value) for key, value in options.items() if _is_limit(key)}
         what = redact(plan.source(node, options))
-        made.append(SourceShape(shape_sinks.source_kind(kind), what, tuple(sorted(limits.items()))))
+        format = _quiet(lambda node=node: shape_sinks.file_format(node.dataSource().className()))
+        made.append(SourceShape(shape_sinks.source_kind(kind), what, tuple(sorted(limits.items())), format))
     return tuple(made)
 
 
@@ -139,9 +143,9 @@ def _is_limit(option: str) -> bool:
     return option.lower() in plan.LIMITS or option.lower() in _RATES
 
 
-def _types(analyzed: Any) -> dict[str, tuple[str, bool | None]]:
-    """Return ``#id`` -> (type, nullable) of every column that the plan names."""
-    found: dict[str, tuple[str, bool | None]] = {}
+def _types(analyzed: Any, *, by_name: bool = False) -> dict[str, tuple[str, bool | None]]:
+    """Return ``#id``, or the name, -> (type, nullable) of every column of the plan; of a name with several, none."""
+    found: dict[str, set[tuple[str, bool | None]]] = {}
     waiting: list[Any] = [json.loads(str(analyzed.toJSON()))]
     while waiting:
         part = waiting.pop()
@@ -149,10 +153,12 @@ def _types(analyzed: Any) -> dict[str, tuple[str, bool | None]]:
             waiting += part
         elif isinstance(part, dict):
             if str(part.get("class")).endswith(".AttributeReference"):
-                found[f"#{part['exprId']['id']}"] = shape_types.type_text(part["dataType"]), bool(part["nullable"])
+                key = str(part["name"]) if by_name else f"#{part['exprId']['id']}"
+                told = shape_types.type_text(part["dataType"]), bool(part["nullable"])
+                found.setdefault(key, set()).add(told)
             else:
                 waiting += [value for value in part.values() if isinstance(value, (list, dict))]
-    return found
+    return {key: told.pop() for key, told in found.items() if len(told) == 1}
 
 
 def _state(gateway: Any, frame: Any, operators: Sequence[OperatorShape]) -> Any:
@@ -178,7 +184,12 @@ def _of_writer(gateway: Any, writer: Any, spark: Any) -> dict[str, Any]:
     kind = shape_sinks.kind(str(source)) if source else None
     mode = _quiet(lambda: str(_field(writer, "outputMode").toString()).lower())
     options = _quiet(lambda: dict(jvm.to_data(gateway)(_field(writer, "extraOptions")))) or {}
-    return {"sink": kind, "sinkPath": shape_sinks.path(kind, options), "outputMode": mode}
+    return {
+        "sink": kind,
+        "sinkPath": shape_sinks.path(kind, options),
+        "sinkFormat": shape_sinks.file_format(source),
+        "outputMode": mode,
+    }
 
 
 def _options(gateway: Any, run: Any) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.probe import (
@@ -144,7 +145,12 @@ def _sources(found: Analyzed | None, reads: list[Any]) -> tuple[SourceShape, ...
     if found is None:
         return None
     options = [dict(one.options) for one in reads] if len(reads) == len(found.leaves) else [None] * len(found.leaves)
-    return tuple(_source(name, text, given) for (name, text), given in zip(found.leaves, options, strict=True))
+    made = [_source(name, text, given) for (name, text), given in zip(found.leaves, options, strict=True)]
+    if len(reads) == len(made):
+        made = [
+            replace(one, format=shape_sinks.file_format(read.format)) for one, read in zip(made, reads, strict=True)
+        ]
+    return tuple(made)
 
 
 def _source(name: str, text: str, given: Mapping[str, str] | None) -> SourceShape:
@@ -214,5 +220,6 @@ def _of_writer(message: Any) -> dict[str, Any]:
     return {
         "sink": kind,
         "sinkPath": shape_sinks.path(kind, options),
+        "sinkFormat": shape_sinks.file_format(message.format),
         "outputMode": message.output_mode.lower() or "append",
     }

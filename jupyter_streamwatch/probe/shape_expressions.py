@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
+from jupyter_streamwatch.probe.shape_text import split
+
 _UNITS_MS = {"day": 86_400_000.0, "hour": 3_600_000.0, "minute": 60_000.0, "second": 1_000.0, "millisecond": 1.0}
 _DELAY = re.compile(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?")
 _GAP = re.compile(r"cast\((?P<gap>[^()]+) as interval\)")
 _RANDOM = re.compile(r"\b(rand|randn|uuid)\((?:[^()]|\([^()]*\))*\)")
 _LAMBDA = re.compile(r"\b(lambda \w+?)_\d+\b")
+_SLIDE, _START, _END = re.compile(r"% (\d+)\)"), re.compile(r"- (-?\d+)\) %"), re.compile(r"\+ (\d+)\)")
+_COMPARISONS = {" = ": " = ", " <=> ": " <=> ", " < ": " < ", " <= ": " <= ", " > ": " < ", " >= ": " <= "}
 _CONVERTED = re.compile(
     r"precisetimestampconversion\((?P<column>[^()]*(?:\([^()]*\))*[^()]*), TimestampType, LongType\)"
 )
@@ -46,6 +50,44 @@ def conjuncts(text: str) -> list[str]:
     return [text]
 
 
+def comparable(condition: str) -> tuple[str, ...]:
+    """Return the parts of a condition as they are compared: in one order, each comparison written in one way.
+
+    ``b = a`` is ``a = b``, ``x > 1`` is ``1 < x``, and ``between`` is its two comparisons, which Spark 4 prints as one.
+    """
+    found: list[str] = []
+    for part in conjuncts(condition):
+        inside = split(part[len("between(") : -1]) if part.startswith("between(") and _whole(part, 7) else []
+        if len(inside) == 3:
+            found += [f"({inside[1]} <= {inside[0]})", f"({inside[0]} <= {inside[2]})"]
+        else:
+            found.append(_one_way(part))
+    return tuple(sorted(set(found)))
+
+
+def _one_way(part: str) -> str:
+    """Write ``(b = a)`` as ``(a = b)`` and ``(a > b)`` as ``(b < a)``."""
+    if not part.startswith("(") or not _whole(part, 0):
+        return part
+    inner, depth = part[1:-1], 0
+    for at, letter in enumerate(inner):
+        depth += (letter in "([{") - (letter in ")]}")
+        sign = next((one for one in _COMPARISONS if depth == 0 and inner.startswith(one, at)), None)
+        if sign is not None:
+            sides = [inner[:at], inner[at + len(sign) :]]
+            if sign in (" = ", " <=> "):
+                sides.sort()
+            elif _COMPARISONS[sign] != sign:
+                sides.reverse()
+            return f"({_COMPARISONS[sign].join(sides)})"
+    return part
+
+
+def _whole(text: str, at: int) -> bool:
+    """Whether the bracket that opens at ``at`` is closed by the last letter."""
+    return closing(text, at) == len(text) - 1
+
+
 def closing(text: str, at: int) -> int:
     """Return where the bracket that opens at ``at`` is closed; the end of the text when it is not."""
     depth = 0
@@ -70,8 +112,13 @@ def window(text: str) -> str:
     if gap:
         return f"session_window({_inner(column['column'])}, {gap['gap']})"
     plain = _CONVERTED.sub("", text)
-    lengths = dict.fromkeys(int(number) for number in re.findall(r"(?<![\w.])\d+(?![\w.])", plain))
-    return f"window({_inner(column['column'])}, {', '.join(_length(one) for one in lengths if one)})"
+    slide, start, ends = _SLIDE.search(plain), _START.search(plain), _END.findall(plain)
+    if not (slide and start and ends):  # as older versions write it
+        lengths = dict.fromkeys(int(number) for number in re.findall(r"(?<![\w.])\d+(?![\w.])", plain))
+        return f"window({_inner(column['column'])}, {', '.join(_length(one) for one in lengths if one)})"
+    length, every, begin = int(ends[-1]), int(slide[1]), int(start[1])
+    told = [length, *([every] if every != length or begin else []), *([begin] if begin else [])]
+    return f"window({_inner(column['column'])}, {', '.join(_length(one) for one in told)})"
 
 
 def _inner(column: str) -> str:

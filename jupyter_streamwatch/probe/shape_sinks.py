@@ -34,6 +34,12 @@ def kind(format: str) -> str:
     return known.get(lower) or names.kind(short) or lower
 
 
+def file_format(format: Any) -> str | None:
+    """Return the format of files as a person writes it: ``parquet``; None for anything else."""
+    lower = str(format or "").strip().lower()
+    return lower if lower in _FILES else None
+
+
 def source_kind(kind: str | None) -> str | None:
     """Return the name that a checkpoint's offsets have for a kind of source."""
     if kind is None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, split, tree
-from jupyter_streamwatch.shape import NOT_BIGINT, Column, StateShape
+from jupyter_streamwatch.shape import GROUPING_EXPRESSION, NOT_BIGINT, Column, StateShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def planned(
     made = []
     single = sum(one.name == "stateStoreSave" for one in operators) == 1
     for id, one in enumerate(reversed(operators)):
-        keys = [key.name or "_groupingexpression" for key in one.keys]
+        keys = [key.name or GROUPING_EXPRESSION for key in one.keys]
         known = [types.get(name) or (None, None) for name in keys]
         key = tuple(Column(name, *told) for name, told in zip(keys, known, strict=True))
         if one.name == "sessionWindowStateStoreSaveExec":
