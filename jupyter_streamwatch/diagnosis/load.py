@@ -26,7 +26,7 @@ class Load:
 
     Attributes:
         judged: Settled batches in the window.
-        typical: Median batch time in ms.
+        typical: Median batch time in ms; of the last few where it has changed.
         interval: Trigger interval in ms.
         utilisation: Batch time divided by the interval.
         band: Where utilisation has held: over the interval, near it, or under.
@@ -90,7 +90,7 @@ def load(window: Window) -> Load:
     if trend == "shrinks" and change and backlog is not None:
         remaining = backlog / -change * 1000
     interval = window.interval
-    typical = window.typical
+    typical = _typical(window, band)
     late = band == "over" or not interval
     return Load(
         judged=judged,
@@ -127,6 +127,22 @@ def _band(window: Window) -> Band | None:
     if held(shares, t.capacity, t.capacity - t.clear, hold) and (busy is None or busy >= t.capacity - t.clear):
         return "near"
     return "under"
+
+
+def _typical(window: Window, band: Band | None) -> float | None:
+    """Return the usual batch time; soon after it changed, the batches that made the band say what it is now."""
+    usual, t = window.typical, window.t
+
+    def fits(time: float | None) -> bool:
+        share = (time or 0.0) / (window.interval or 1.0)
+        if band == "under":
+            return share < t.capacity
+        return share > t.behind if band == "over" else share >= t.capacity - t.clear
+
+    if band is None or fits(usual):
+        return usual
+    lately = median(window.total[-int(t.steady) :])
+    return lately if fits(lately) else usual
 
 
 def _busy(window: Window) -> float | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
-from jupyter_streamwatch.diagnosis.series import held, median
+from jupyter_streamwatch.diagnosis.series import held, known, median
 from jupyter_streamwatch.format import duration, exact, number
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def gathered(*evidence: Evidence | None) -> tuple[Evidence, ...]:
 def batch_time(window: Window, load: Load) -> tuple[Evidence, ...]:
     """Return batch time and interval as evidence."""
     return gathered(
-        Evidence("triggerExecution", window.typical, "ms", window.evidence()) if window.typical is not None else None,
+        Evidence("triggerExecution", load.typical, "ms", window.evidence()) if load.typical is not None else None,
         Evidence("trigger interval", load.interval, "ms") if load.interval else None,
     )
 
@@ -133,6 +133,15 @@ def told_apart(ms: float | None, other: float | None) -> str:
     """Write a time that is not another: to the millisecond where they would look the same."""
     text = duration(ms)
     return f"{exact(ms)} ms" if ms != other and text == duration(other) else text
+
+
+def overrun(window: Window, load: Load) -> str:
+    """Say that batches take longer than the interval, or how many do where the usual one does not."""
+    limit = f"the {duration(load.interval)} trigger interval"
+    if load.interval and load.typical is not None and load.typical > load.interval:
+        return f"Batches take {told_apart(load.typical, load.interval)}, longer than {limit}"
+    shown = known(window.total[-int(window.t.recent) :])
+    return f"{sum(one > (load.interval or 0.0) for one in shown)} of the last {len(shown)} batches overran {limit}"
 
 
 def trigger_code(seconds: float) -> str:

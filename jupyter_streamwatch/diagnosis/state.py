@@ -207,7 +207,7 @@ def _growth(window: Window) -> tuple[float, float] | None:
     if any(removed) or any(after < before for before, after in pairwise(totals)):
         return None
     # Keys that come back fill the state ever more slowly; that ends by itself.
-    if last - middle < 0.5 * (middle - first) or not surely(totals[-60:], t.sure):
+    if last - middle < t.state_steady * (middle - first) or not surely(totals[-60:], t.sure):
         return None
     return first, last
 

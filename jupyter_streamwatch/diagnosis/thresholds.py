@@ -94,6 +94,7 @@ class Thresholds:
     commit_least: float = _of(500.0, "ms", "Less is not worth a hint.")
     state_memory: float = _of(2.0 * 1024**3, "bytes", "State in the JVM's heap that garbage collection must walk.")
     state_growth: float = _of(1.5, "x", "State rows over the window, none removed.")
+    state_steady: float = _of(0.7, "of the first half's growth", "Less in the second half: keys come back and fill it.")
     state_least: float = _of(100, "rows", "A few keys are no growth.")
 
     # Event time

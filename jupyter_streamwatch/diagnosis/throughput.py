@@ -11,6 +11,7 @@ from jupyter_streamwatch.diagnosis.measure import (
     backlog,
     batch_time,
     gathered,
+    overrun,
     seen,
     severity,
     told_apart,
@@ -36,8 +37,7 @@ def falling_behind(window: Window, load: Load) -> Hint | None:
         return None
     title = f"Batches take {duration(load.typical)} and grow, without a pause between them"
     if too_long:
-        takes = told_apart(load.typical, load.interval)
-        title = f"Batches take {takes}, longer than the {duration(load.interval)} trigger interval"
+        title = overrun(window, load)
     code, effect = _longer_trigger(window, load)
     return Hint(
         code="falling-behind",
@@ -59,7 +59,10 @@ def _lateness(load: Load) -> str:
         return "More rows arrive than the batches take, so results come later and later."
     if load.worsens:
         return "Each batch takes what came during the one before, and that gets more: results come later and later."
-    rare = f"so results come every {told_apart(load.typical, load.interval)} instead of every {duration(load.interval)}"
+    rare = f"so results come less often than every {duration(load.interval)}"
+    if load.interval and load.typical is not None and load.typical > load.interval:
+        every = told_apart(load.typical, load.interval)
+        rare = f"so results come every {every} instead of every {duration(load.interval)}"
     known = "What waits at the source does not grow."
     if load.trend is None:
         known = "Whether rows pile up at the source as well is not known."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import count, told_apart
+from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
 from jupyter_streamwatch.diagnosis.series import median
 from jupyter_streamwatch.format import clean, duration, middle, number, percent, rate
 
@@ -119,18 +119,19 @@ def _busy(window: Window, load: Load) -> Verdict:
     if load.judged < t.min_batches or load.typical is None:
         return "running", f"Too few batches with data to judge: {load.judged} of {t.min_batches:g}."
     if load.interval:
-        return _by_interval(load)
+        return _by_interval(window, load)
     return _by_pauses(window, load)
 
 
-def _by_interval(load: Load) -> Verdict:
+def _by_interval(window: Window, load: Load) -> Verdict:
     against = (
         f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
     )
     if load.band == "over" and load.draining:
         return "catching-up", f"{against}, with fewer rows from batch to batch."
     if load.band == "over":
-        return "falling-behind", f"{against}."
+        late = load.utilisation is not None and load.utilisation > 1
+        return "falling-behind", f"{against if late else overrun(window, load)}."
     if load.band == "near" and load.utilisation is not None and load.utilisation > 1:
         return "at-capacity", f"Most {against[0].lower()}{against[1:]}; quicker ones make up for it."
     if load.band == "near":

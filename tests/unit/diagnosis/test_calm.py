@@ -72,6 +72,30 @@ def test_rows_that_come_at_once_are_a_burst_and_no_trend(interval, at):
         assert loud(diagnosis) == []
 
 
+@pytest.mark.parametrize("at", [15, 20, 22, 24, 25])
+@pytest.mark.parametrize("times", [(500, 2600), (2600, 500), (500, 1800), (1800, 2600)])
+def test_a_verdict_and_its_numbers_agree_after_a_change(times, at):
+    """Whatever is said of now names a time on the verdict's side of the bounds."""
+    diagnosis = judge(records(30, ms=lambda i: times[i >= at]))
+    told = diagnosis.reason.partition(" of the 2 s")[0].removeprefix("Batches take ").removeprefix("Most batches take ")
+    took = float(told.removesuffix(" ms").removesuffix(" s")) * (1 if told.endswith("ms") else 1000)
+    bounds = {"keeping-up": (0, 1600), "at-capacity": (1500, 2600), "falling-behind": (2001, 2600)}
+    low, high = bounds[diagnosis.verdict]
+    assert low <= took <= high
+    for found in diagnosis.hints:
+        assert found.code != "falling-behind" or " s, longer than the 2 s" in found.title
+
+
+def test_batches_that_overrun_now_and_then_are_counted():
+    """Late on the whole, while the usual batch is not: the title says how many are, and what follows is true."""
+    made = records(30, ms=lambda i: 2600 if i % 5 < 2 else 1960)
+    diagnosis = judge(made)
+    found = hint(diagnosis, "falling-behind")
+    assert found.title == "8 of the last 20 batches overran the 2 s trigger interval"
+    assert diagnosis.reason == found.title + "."
+    assert "less often than every 2 s" in found.cause
+
+
 def test_every_tenth_batch_shows_no_interval():
     """Batches are missing between two that are there, so their distance is not the trigger's."""
     diagnosis = judge(records(200, ms=500)[::10], None)

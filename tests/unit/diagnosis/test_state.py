@@ -49,6 +49,13 @@ def test_state_growth_is_silent(made):
     assert "state-growth" not in codes(judge(made))
 
 
+@pytest.mark.parametrize(("share", "fires"), [(0.75, True), (0.65, False)])
+def test_keys_that_come_back_fill_the_state_ever_more_slowly(share, fires):
+    """The second half of the batches brings less than seven tenths of what the first brought."""
+    made = growing(count=20, rows=lambda i: 1000 + 100 * min(i, 10) + share * 100 * max(i - 10, 0))
+    assert ("state-growth" in codes(judge(made))) == fires
+
+
 def moving(lag):
     def event(i):
         start = BEGIN + 2000 * i
