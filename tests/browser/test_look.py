@@ -62,6 +62,7 @@ def pictures() -> dict[str, dict[str, Any]]:
     """The snapshot of each scene."""
     made = {name: scenes.snapshot(make()) for name, make in scenes.SCENES.items()}
     made["hints"] = scenes.with_hints(scenes.snapshot([scenes.lagging()]))
+    made["stale"] = {**made["one"], "session": {"state": "stopped", "text": "The Spark session has stopped."}}
     return made
 
 
@@ -96,6 +97,25 @@ def test_nothing_overlaps(show: Callable[..., Any], scene: str, width: int) -> N
     page = show(scene, width=width)
     assert page.evaluate(OVERLAPS) == []
     assert page.errors == []
+
+
+def test_a_shortened_name_has_one_ellipsis(show: Callable[..., Any]) -> None:
+    """A name that was cut in its middle is not cut again at its end, in the table and above the charts."""
+    page = show("several", width=860)
+    page.locator(".sw-name", has_text="orders_enriched").click()
+    for name in (page.locator(".sw-name", has_text="orders_enriched"), page.locator(".sw-bar-name")):
+        name.filter(has_text="orders_enriched").wait_for()
+        assert name.evaluate("one => one.scrollWidth <= one.clientWidth")
+        assert name.evaluate("one => getComputedStyle(one).textOverflow") == "clip"
+        assert name.inner_text().count("…") == 1
+
+
+def test_what_is_out_of_date_keeps_its_colours(show: Callable[..., Any]) -> None:
+    """Dimmed, but the series of a chart can still be told apart by the colours of its legend."""
+    page = show("stale")
+    assert "The Spark session has stopped." in page.locator(".sw-status").inner_text()
+    style = page.locator(".sw-charts").evaluate("one => [getComputedStyle(one).filter, getComputedStyle(one).opacity]")
+    assert style == ["none", "0.6"]
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -127,9 +127,9 @@ export class Dashboard {
     this.barName.dir = "auto";
     this.bar.append(this.barName, this.barBatch, this.live, this.barZone);
     element.append(this.status, this.empty, this.overview.element, this.hints.element, this.bar);
-    element.append(this.charts.element, this.numbers.element);
-    // A report says the rest below, of every query: there the way leads from here.
-    if (this.options.link) element.append(this.checkpoint.element, this.facts.element);
+    element.append(this.charts.element, this.numbers.element, this.checkpoint.element);
+    // A report has the facts of every query below: there the way leads from here.
+    if (this.options.link) element.append(this.facts.element);
     else this.bar.insertBefore(this.below, this.live);
     element.append(this.announcer);
     element.addEventListener("keydown", (event) => {
