@@ -203,7 +203,8 @@ def _checkpoint(sheet: dict[str, Any] | None) -> Html | None:
 def _hint(hint: dict[str, Any]) -> Html:
     pieces = [words.evidence(one) for one in hint["evidence"]]
     evidence = " · ".join(piece for piece in pieces if len(piece) <= PIECE)
-    advice = " ".join(text for text in (hint["cause"], hint["fix"]) if text)
+    effect = words.effect(hint)
+    advice = " ".join(text for text in (hint["cause"], hint["fix"], f"Effect: {effect}" if effect else None) if text)
     return el(
         "li",
         el("b", f"{words.glyph(hint['severity'])} {hint['title']}"),

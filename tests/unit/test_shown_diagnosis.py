@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from IPython.lib.pretty import pretty
 
-from jupyter_streamwatch.diagnosis import Capacity, Diagnosis
+from jupyter_streamwatch.diagnosis import Capacity, Diagnosis, Effect
 from jupyter_streamwatch.format import significant
 from tests.unit.queries import hint
 
@@ -13,10 +13,14 @@ CAPACITY = Capacity((2100.0, 2300.0, 2600.0), (1.0, 1.2, 1.5), (300.0, 400.0, 50
 SENTENCE = (
     "Keeps up to about 2,300 rows/s (2,100 to 2,600); now 1,750. Shortest trigger interval: about 1.2 s (1 s to 1.5 s)."
 )
+EFFECT = Effect("batch time", 400, 600, 900, "ms", "About 0.6 s instead of 3.4 s a batch.")
 FOUND = Diagnosis(
     "falling-behind",
     "Batches take 3 s.",
-    (hint(title="200 partitions for 34 <rows>", code_fix="a < b"), hint("at-capacity", under="too-many-partitions")),
+    (
+        hint(title="200 partitions for 34 <rows>", code_fix="a < b", effect=EFFECT),
+        hint("at-capacity", under="too-many-partitions"),
+    ),
     CAPACITY,
 )
 
@@ -51,6 +55,7 @@ def test_html_says_the_same_and_escapes():
     assert SENTENCE in html
     assert "200 partitions for 34 &lt;rows&gt;" in html
     assert "a &lt; b" in html
+    assert "Effect: About 0.6 s instead of 3.4 s a batch." in html
     assert "<script" not in html
     assert "<style" not in html
     assert "Nothing to say" in Diagnosis("keeping-up", "Fine.")._repr_html_()
