@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jupyter_streamwatch.diagnosis.series import ends, held, known, median, slope, surely
@@ -29,7 +30,8 @@ class Load:
         typical: Median batch time in ms; of the last few where it has changed.
         interval: Trigger interval in ms.
         utilisation: Batch time divided by the interval.
-        band: Where utilisation has held: over the interval, near it, or under.
+        band: Where utilisation has held: over the interval, near it, or under; None while the first batches of a run
+            still get quicker and nothing tells where that ends.
         busy: Share of the time in which a batch ran.
         rows: Median rows of a batch.
         backlog: Rows waiting after the last batch.
@@ -118,6 +120,8 @@ def _band(window: Window) -> Band | None:
     if not interval or len(times) < t.min_batches:
         return None
     shares = [time / interval for time in times[-60:]]
+    if len(shares) < t.min_trend and t.capacity - t.clear <= shares[-1] < t.warm and _quickens(shares):
+        return None
     busy = _busy(window)
     behind = min(t.busy, t.behind - t.clear)  # a bound below the interval leaves time between the batches
     hold = int(max(min(t.steady, len(times)), t.hold))
@@ -143,6 +147,11 @@ def _typical(window: Window, band: Band | None) -> float | None:
         return usual
     lately = median(window.total[-int(t.steady) :])
     return lately if fits(lately) else usual
+
+
+def _quickens(times: Sequence[float]) -> bool:
+    """Whether each batch was quicker than the one before, by a tenth in all."""
+    return all(after <= before for before, after in pairwise(times)) and times[-1] <= 0.9 * times[0]
 
 
 def _busy(window: Window) -> float | None:

@@ -45,6 +45,9 @@ class Thresholds:
     # Does it keep up
     behind: float = _of(1.0, "of the interval", "A batch that takes longer delays the next trigger.", GUIDE)
     capacity: float = _of(0.8, "of the interval", "Beyond it the usual spread of batch times reaches the interval.")
+    warm: float = _of(
+        1.2, "of the interval", "First batches that still get quicker may end below it: caches, compiled code."
+    )
     clear: float = _of(0.05, "of the interval", "A band below each bound, so that a verdict does not flicker.")
     busy: float = _of(0.95, "of the time", "Less than this and the query waits between its batches: it has time left.")
     sure: float = _of(3.0, "standard deviations", "Chance reaches it once in 750 windows (Mann and Kendall's test).")

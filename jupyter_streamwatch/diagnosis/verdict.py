@@ -127,6 +127,8 @@ def _by_interval(window: Window, load: Load) -> Verdict:
     against = (
         f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
     )
+    if load.band is None:
+        return "running", "The first batches of a run get quicker and quicker; these still do."
     if load.band == "over" and load.draining:
         return "catching-up", f"{against}, with fewer rows from batch to batch."
     if load.band == "over":

@@ -96,6 +96,25 @@ def test_batches_that_overrun_now_and_then_are_counted():
     assert "less often than every 2 s" in found.cause
 
 
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [
+        ((9000, 2600, 2300, 2100), "running"),
+        ((9000, 2600, 2300, 2100, 1900, 1700), "running"),
+        ((9000, 2600, 2300, 2100, 1700, 1400), "keeping-up"),
+        ((9000, 2600, 2500, 2410), "falling-behind"),  # by a tenth at most
+        ((9000, 3600, 2900, 2500), "falling-behind"),  # far from the interval still
+        ((9000, 2600, 2100, 2300), "falling-behind"),
+        ((9000, *(2600 - 50 * i for i in range(8))), "falling-behind"),  # long enough
+    ],
+)
+def test_first_batches_that_still_get_quicker_are_not_judged(times, verdict):
+    """A new JVM compiles and fills its caches: who knows yet where that ends."""
+    diagnosis = judge(records(len(times), ms=lambda i: times[i]))
+    assert diagnosis.verdict == verdict
+    assert bool(loud(diagnosis)) == (verdict == "falling-behind")
+
+
 def test_every_tenth_batch_shows_no_interval():
     """Batches are missing between two that are there, so their distance is not the trigger's."""
     diagnosis = judge(records(200, ms=500)[::10], None)
