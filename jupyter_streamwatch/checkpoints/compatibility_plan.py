@@ -66,7 +66,7 @@ def _projection(case: Case, before: Shape) -> None:
     if old is None or new is None:
         case.unseen.append("The output columns: the plan of the watched run, or of the query, does not name them.")
         return
-    if [one.name for one in old] != [one.name for one in new] or any(
+    if [one.name.lower() for one in old] != [one.name.lower() for one in new] or any(
         one.type and other.type and one.type != other.type for one, other in zip(old, new, strict=True)
     ):
         reason = "The output has other columns: allowed as far as the sink takes them, beside those from before."

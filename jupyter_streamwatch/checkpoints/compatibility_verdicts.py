@@ -86,7 +86,15 @@ def same(stored: Sequence[Field], now: Sequence[Column]) -> bool:
     if len(stored) != len(now):
         return False
     pairs = list(zip(stored, now, strict=True))
-    return all((one.name == new.name or generated(one.name)) and not differ(one.type, new.type) for one, new in pairs)
+    return all(
+        (named_alike(one.name, new.name) or generated(one.name)) and not differ(one.type, new.type)
+        for one, new in pairs
+    )
+
+
+def named_alike(one: str, other: str) -> bool:
+    """Whether two names are one for Spark, which does not tell capitals from small letters by default."""
+    return one.lower() == other.lower()
 
 
 def differ(stored: str, now: str | None) -> bool:
@@ -113,7 +121,7 @@ def columns(stored: Sequence[Field], now: Sequence[Column], conf: Mapping[str, s
     pairs = list(zip(stored, now, strict=True))
     if any(differ(one.type, new.type) for one, new in pairs):
         return "not-allowed", "The types of columns in the state differ: Spark refuses the state's schema."
-    if any(new.type in (None, NOT_BIGINT) for one, new in pairs if one.name != new.name):
+    if any(new.type in (None, NOT_BIGINT) for one, new in pairs if not named_alike(one.name, new.name)):
         return "unknown", "Spark compares the types only, and what it says of the query's plan does not tell them all."
     likely = [Column(new.name, new.type, nullable=new.nullable is not False) for new in now]  # most columns may be null
     if refuses_null(stored, likely, conf):

@@ -12,6 +12,7 @@ _GAP = re.compile(r"cast\((?P<gap>[^()]+) as interval\)")
 _RANDOM = re.compile(r"\b(rand|randn|uuid)\((?:[^()]|\([^()]*\))*\)")
 _LAMBDA = re.compile(r"\b(lambda \w+?)_\d+\b")
 _SLIDE, _START, _END = re.compile(r"% (\d+)\)"), re.compile(r"- (-?\d+)\) %"), re.compile(r"\+ (\d+)\)")
+_NUMBER_CAST = re.compile(r"\bcast\((?P<number>-?\d+(?:\.\d+)?) as \w+(?:\(\d+,\d+\))?\)")
 _COMPARISONS = {" = ": " = ", " <=> ": " <=> ", " < ": " < ", " <= ": " <= ", " > ": " < ", " >= ": " <= "}
 _CONVERTED = re.compile(
     r"precisetimestampconversion\((?P<column>[^()]*(?:\([^()]*\))*[^()]*), TimestampType, LongType\)"
@@ -53,10 +54,11 @@ def conjuncts(text: str) -> list[str]:
 def comparable(condition: str) -> tuple[str, ...]:
     """Return the parts of a condition as they are compared: in one order, each comparison written in one way.
 
-    ``b = a`` is ``a = b``, ``x > 1`` is ``1 < x``, and ``between`` is its two comparisons, which Spark 4 prints as one.
+    ``b = a`` is ``a = b``, ``x > 1`` is ``1 < x``, and ``between`` is its two comparisons, which Spark 4 prints as one,
+    and without the types of their numbers.
     """
     found: list[str] = []
-    for part in conjuncts(condition):
+    for part in conjuncts(_NUMBER_CAST.sub(r"\g<number>", condition)):
         inside = split(part[len("between(") : -1]) if part.startswith("between(") and _whole(part, 7) else []
         if len(inside) == 3:
             found += [f"({inside[1]} <= {inside[0]})", f"({inside[0]} <= {inside[2]})"]

@@ -148,8 +148,8 @@ def written(text: str, names: dict[str, str], origins: dict[str, str]) -> str:
     for found in _ID.finditer(text):
         before = text[at : found.start()]
         name = names.get(found["id"])
-        if name is not None and before.endswith(name):
-            before = before.removesuffix(name) + origins.get(found["id"], name)
+        if name is not None and before.lower().endswith(name.lower()):  # Spark prints it as the query wrote it
+            before = before[: len(before) - len(name)] + origins.get(found["id"], name)
         parts.append(before)
         at = found.end()
     return "".join([*parts, text[at:]])
