@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from bokeh.models.glyphs import Text
 from PIL import Image
 
 from jupyter_streamwatch import charts, testing
@@ -126,3 +127,20 @@ def test_y_ticks(low: float, high: float, expected: list[float]) -> None:
 def test_time_axis(seconds: float, step: float, form: str) -> None:
     """Times stand at round moments and are as short as they can be told apart."""
     assert picture._x_step(T0, T0 + 1000 * seconds, 832) == (step, form)
+
+
+@pytest.mark.oldest
+@pytest.mark.parametrize(("first", "cut"), [(31_000, True), (4000, False)])
+def test_the_cut_of_a_cold_batch_is_said_in_the_picture(monkeypatch: pytest.MonkeyPatch, first: int, cut: bool) -> None:
+    """Beside a bar that is cut stand words; where nothing is cut there are none."""
+    times = ((0, first), *((31.0 + 5 * i, 2000) for i in range(5)))
+    made = testing.history([testing.progress(i, 10, took, T0 + 1000 * at) for i, (at, took) in enumerate(times)])
+    whole = np.asarray(opened(made).convert("RGB"))
+    draw = painter.Frame.glyph
+
+    def wordless(frame: painter.Frame, renderer: Any, columns: Any) -> None:
+        if not isinstance(renderer.glyph, Text):
+            draw(frame, renderer, columns)
+
+    monkeypatch.setattr(painter.Frame, "glyph", wordless)
+    assert bool((np.asarray(opened(made).convert("RGB")) != whole).any()) == cut
