@@ -74,9 +74,12 @@ def _summary(history: History, card: Card) -> str:
         return _text(card.why)
     if card.nextBatch is None:
         return UNKNOWN
+    active = bool(history.runs) and history.runs[-1].state == "active"
+    last = history.last.batchId if history.last is not None else None
+    if active and last is not None and last >= card.nextBatch:  # a batch has its progress after its commit
+        return f"a restart goes on after batch {last}"
     if not card.replay:
         return f"a restart goes on with batch {card.nextBatch}"
-    active = bool(history.runs) and history.runs[-1].state == "active"
     return f"batch {card.nextBatch} is {'under way: ' if active else 'not done: '}a restart runs it again"
 
 

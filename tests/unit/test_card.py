@@ -55,7 +55,7 @@ def folder(tmp_path):
 @pytest.fixture
 def watched(folder):
     """A history on that checkpoint, and the cards that read it at once."""
-    history = testing.history(name="orders")
+    history = testing.history(name="orders", batches=3)
     history.set_facts(Facts(mode="classic", checkpoint=str(folder), temporaryCheckpoint=False, sinkKind="foreachBatch"))
     lines: list[dict] = []
     made = Cards(Session(), soon=lambda job: job(), history=lambda _id: history, learned=lines.append)
@@ -202,6 +202,13 @@ def test_the_sheet_says_it_in_words(watched):
     assert "runs it again" in sheet.summary
     assert sheet.pinned == ((PARTITIONS, "200", "8", None),)
     assert "txnVersion" in sheet.code
+
+
+def test_a_card_that_batches_have_left_behind_says_what_holds_now(watched):
+    """A batch that was under way when the checkpoint was read is done once its progress is there."""
+    watched.cards.batch(watched.history.id, watched.run, 2)
+    watched.history.append(testing.progress(batchId=3, name="orders", start="2026-01-01T00:10:00.000Z"))
+    assert cardsheet.sheet(watched.history).summary == "a restart goes on after batch 3"
 
 
 def test_a_batch_that_the_run_had_to_do_again_is_named(watched):
