@@ -115,6 +115,21 @@ def test_first_batches_that_still_get_quicker_are_not_judged(times, verdict):
     assert bool(loud(diagnosis)) == (verdict == "falling-behind")
 
 
+@pytest.mark.parametrize(("ms", "verdict"), [(1920, "falling-behind"), (1880, "at-capacity")])
+def test_a_lag_clears_a_twentieth_below_the_bound(ms, verdict):
+    """Batches of 0.96 of the interval leave it as it is, those of 0.94 end it."""
+    diagnosis = judge(records(60, ms=lambda i: 2600 if i < 30 else ms))
+    assert diagnosis.verdict == verdict
+
+
+@pytest.mark.parametrize(("seed", "verdict"), [(69, "falling-behind"), (77, "falling-behind"), (15, "keeping-up")])
+def test_a_backlog_must_grow_beyond_chance(seed, verdict):
+    """Noise of six times the growth: at 3.2 standard deviations it is a trend, at 2.9 not."""
+    rng = random.Random(seed)
+    waits = [int(max(3000 + 100 * i + rng.gauss(0, 600), 0)) for i in range(20)]
+    assert judge(records(20, backlog=lambda i: waits[i])).verdict == verdict
+
+
 def test_every_tenth_batch_shows_no_interval():
     """Batches are missing between two that are there, so their distance is not the trigger's."""
     diagnosis = judge(records(200, ms=500)[::10], None)

@@ -42,7 +42,8 @@ def test_no_interval_is_proposed_where_rows_cost_the_time():
     ("backlog", "fires"),
     [
         (lambda i: 40 * i, True),
-        (lambda i: 4 * i, False),  # less than a batch in all
+        (lambda i: 6 * i, False),  # less than a batch from the first third to the last
+        (lambda i: 9 * i, True),
         (lambda i: 2000 + 500 * (i % 2), False),
         (lambda i: 5000 - 100 * i, False),
         (None, False),
