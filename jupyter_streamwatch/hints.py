@@ -22,8 +22,8 @@ _JUDGED = frozenset({"keeping-up", "at-capacity", "falling-behind", "catching-up
 class HintWatcher:
     """Diagnoses histories that changed and tells callbacks of codes that were not there before.
 
-    Within a run a code is told once, however often it comes and goes. When a later run of the query is judged without
-    it, it has cleared; raised anew, it is told again.
+    Within a run a code is told once, however often it comes and goes, and once more if it becomes critical. When a
+    later run of the query is judged without it, it has cleared; raised anew, it is told again.
     """
 
     def __init__(self, histories: Callable[[], list[History]], note: Callable[[str], None]) -> None:
@@ -31,8 +31,8 @@ class HintWatcher:
         self._histories = histories
         self._note = note
         self._lock = threading.Lock()
-        # Number of the callback -> (id of the query, code) -> the run in which it was seen last.
-        self._raised: dict[int, dict[tuple[str, str], str]] = {}
+        # Number of the callback -> (id of the query, code) -> the run in which it was seen last; whether critical.
+        self._raised: dict[int, dict[tuple[str, str], tuple[str, bool]]] = {}
         self._callbacks: dict[int, Callable[[History, Hint], None]] = {}
         self._versions: dict[str, int] = {}
         self._count = 0
@@ -84,16 +84,20 @@ class HintWatcher:
         """Forget what was told of an earlier run and is not there in this one."""
         with self._lock:
             for raised in self._raised.values():
-                for key in [key for key, seen in raised.items() if key[0] == id and seen != run]:
+                for key in [key for key, seen in raised.items() if key[0] == id and seen[0] != run]:
                     if key[1] not in there:
                         del raised[key]
 
     def _tell(self, history: History, run: str, hint: Hint) -> None:
         key = history.id, hint.code
+        worst = hint.severity == "critical"
         with self._lock:
-            new = [callback for number, callback in self._callbacks.items() if key not in self._raised[number]]
-            for raised in self._raised.values():
-                raised[key] = run
+            new = []
+            for number, callback in self._callbacks.items():
+                told = self._raised[number].get(key)
+                if told is None or (worst and not told[1]):
+                    new.append(callback)
+                self._raised[number][key] = run, worst or (told is not None and told[1])
         for callback in new:
             self._call(callback, history, hint)
 

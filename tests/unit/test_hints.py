@@ -51,6 +51,18 @@ def test_flicker_is_not_told(told):
     assert told.run("run-1", LATE, QUICK, LATE, QUICK, LATE) == ["falling-behind"]
 
 
+def test_what_becomes_critical_is_told_once_more(told):
+    """Late batches are a warning; then a backlog grows, then it does not, then it grows again."""
+    severities = []
+    told.watcher.add(lambda history, hint: severities.append((hint.code, hint.severity)))
+    waits = [0] * 15 + [2000 * i for i in range(20)] + [40_000] * 20 + [40_000 + 2000 * i for i in range(20)]
+    for record in records(len(waits), ms=LATE, backlog=lambda i: waits[i]):
+        told.history.append(parse(record))
+        told.watcher.look()
+    late = [severity for code, severity in severities if code == "falling-behind"]
+    assert late == ["warning", "critical"]
+
+
 def test_what_holds_over_a_restart_is_not_told_again(told):
     """The next run has it too: nothing new."""
     told.run("run-1", LATE)
