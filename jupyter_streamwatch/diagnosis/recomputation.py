@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch import values as v
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
@@ -78,7 +79,8 @@ def offsets(source: SourceProgress) -> int | None:
 
 
 def _difference(start: Any, end: Any) -> int | None:
-    return end - start if isinstance(start, int) and isinstance(end, int) else None
+    first, last = v.count(start), v.count(end)  # also numbers that came as text
+    return None if first is None or last is None else last - first
 
 
 def _times(record: Progress) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch import values as v
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, count, gathered, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
@@ -137,7 +138,7 @@ def _went_back(before: Any, after: Any) -> tuple[str, int, int] | None:
         if not isinstance(partitions, dict) or not isinstance(old, dict):
             continue
         for partition, now in partitions.items():
-            was = old.get(partition)
-            if isinstance(was, int) and isinstance(now, int) and now < was:
-                return f"{topic}, partition {partition}", was, now
+            was, here = v.count(old.get(partition)), v.count(now)  # also numbers that came as text
+            if was is not None and here is not None and here < was:
+                return f"{topic}, partition {partition}", was, here
     return None
