@@ -69,6 +69,8 @@ def comparable(condition: str) -> tuple[str, ...]:
 
 def _one_way(part: str) -> str:
     """Write ``(b = a)`` as ``(a = b)`` and ``(a > b)`` as ``(b < a)``."""
+    if part.startswith("NOT "):
+        return f"NOT {_one_way(part[len('NOT ') :])}"
     if not part.startswith("(") or not _whole(part, 0):
         return part
     inner, depth = part[1:-1], 0

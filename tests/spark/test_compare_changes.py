@@ -30,13 +30,19 @@ def _agg(*aggregates: str, keys: tuple[str, ...] = ("city",)) -> Any:
     return lambda stage: (stage.source().groupBy(*keys).agg(*(F.expr(one) for one in aggregates)), "update")
 
 
-def _window(window: str = "5 minutes", delay: str = "10 minutes", mode: str = "update", column: str = "ts") -> Any:
+def _window(
+    window: str = "5 minutes",
+    delay: str = "10 minutes",
+    mode: str = "update",
+    column: str = "ts",
+    slide: str | None = None,
+) -> Any:
     from pyspark.sql import functions as F
 
     def make(stage: Stage) -> Any:
         frame = stage.source() if column == "ts" else stage.source().withColumn(column, F.expr("ts + INTERVAL 1 HOUR"))
         marked = frame.withWatermark(column, delay) if delay else frame
-        return marked.groupBy(F.window("ts", window)).count(), mode
+        return marked.groupBy(F.window("ts", window, slide)).count(), mode
 
     return make
 
@@ -127,6 +133,15 @@ CASES = [
         "silently-wrong",
     ),
     Case("argument", _agg("sum(amount)"), _agg("sum(amount * 10)"), "aggregates", "silently-wrong", alone=False),
+    Case(
+        "window-sliding",
+        _window(),
+        _window(slide="1 minute"),
+        "grouping-keys",
+        "silently-wrong",
+        "not-allowed",
+        alone=False,
+    ),
     Case("window", _window("5 minutes"), _window("10 minutes"), "grouping-keys", "silently-wrong", alone=False),
     Case(
         "aggregation-removed", _by("city"), _plain("city", mode="append"), "aggregates", "not-allowed", "silently-wrong"
@@ -237,6 +252,14 @@ CASES = [
         "sink-path",
         _plain("city", sink="parquet", path="{path}/out"),
         _plain("city", sink="parquet", path="{path}/moved"),
+        "sink",
+        "silently-wrong",
+        alone=False,
+    ),
+    Case(
+        "sink-format",
+        _plain("city", sink="parquet", path="{path}/out"),
+        _plain("city", sink="json", path="{path}/out"),
         "sink",
         "silently-wrong",
         alone=False,

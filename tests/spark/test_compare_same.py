@@ -131,6 +131,56 @@ def test_the_same_code_has_no_changes(stage, watch, name):
     assert list(stage.compare(make(stage))) == []
 
 
+def _filtered(stage: Stage) -> Any:
+    return stage.source().where("amount BETWEEN 1 AND 90 AND city <> 'x' AND amount > 0").groupBy("city").count()
+
+
+def _filtered_otherwise(stage: Stage) -> Any:
+    from pyspark.sql import functions as F
+
+    kept = stage.source().filter(F.lit("x") != F.col("CITY")).filter((F.col("amount") <= 90) & (F.col("amount") >= 1))
+    kept.filter("0 < amount").createOrReplaceTempView("kept")
+    return stage.spark.sql("SELECT City, count(*) AS count FROM kept GROUP BY City")
+
+
+def _joined_otherwise(stage: Stage) -> Any:
+    _marked(stage).createOrReplaceTempView("a")
+    _marked(stage, "other").createOrReplaceTempView("b")
+    return stage.spark.sql(
+        "SELECT a.city, b.amount FROM a JOIN b "
+        "ON a.ts BETWEEN b.ts - INTERVAL 1 MINUTE AND b.ts + INTERVAL 1 MINUTE AND b.city = a.city"
+    )
+
+
+@pytest.mark.oldest
+@pytest.mark.parametrize(
+    ("one", "other", "mode"),
+    [
+        pytest.param(_filtered, _filtered_otherwise, "update", id="filters"),
+        pytest.param(lambda stage: _joined(stage, "inner"), _joined_otherwise, "append", id="join"),
+    ],
+)
+def test_the_same_query_written_another_way_has_no_changes(stage, watch, one, other, mode):
+    """As SQL, with the sides of comparisons swapped, conditions split or joined, and names in capitals."""
+    start(stage, watch, (one(stage), mode))
+    assert str(stage.compare(stage.writer(other(stage), mode))) == "Nothing has changed."
+
+
+def test_a_run_is_compared_with_another_checkpoint(stage, watch, spark, tmp_path):
+    """The query that start() returned, of which Spark's plan has other ids than the DataFrame: its types are known."""
+    start(stage, watch, (stage.source().groupBy("city").count(), "update"))
+    other = Stage(spark, tmp_path / "second")
+    query = other.writer(stage.source().groupBy("country").count()).start()
+    query.awaitTermination(60)
+    (change,) = stage.compare(query)
+    assert (change.what, change.verdict, change.was, change.now) == (
+        "grouping-keys",
+        "silently-wrong",
+        "city",
+        "country",
+    )
+
+
 @pytest.mark.parametrize("name", ["aggregates", "outer"])
 def test_a_running_query_and_a_recording(stage, watch, tmp_path, name):
     """The query itself has no changes; a saved recording knows what the watch knew."""

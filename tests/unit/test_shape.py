@@ -210,3 +210,32 @@ def test_options_in_the_text_of_a_connect_plan():
     )
     found = shape_connect._source("StreamingRelationV2", text, None)
     assert found == SourceShape("kafka", "Kafka orders", (("maxoffsetspertrigger", "5"),))
+
+
+@pytest.mark.parametrize(
+    ("slide", "start", "steps", "written"),
+    [
+        (300, 0, (0,), "window(ts, 300 s)"),
+        (60, 0, (0, 60, 120, 180, 240), "window(ts, 300 s, 60 s)"),
+        (300, 60, (0,), "window(ts, 300 s, 300 s, 60 s)"),
+        (120, 60, (0, 120, 240), "window(ts, 300 s, 120 s, 60 s)"),
+    ],
+)
+def test_windows_read_as_in_a_query(slide, start, steps, written):
+    """Length, slide and start, whatever arithmetic Spark makes of them; the rows of a sliding one are one window."""
+    long = "precisetimestampconversion(ts#1, TimestampType, LongType)"
+    rest = f"(({long} - {start}000000) % {slide}000000)"
+    last = f"CASE WHEN ({rest} < cast(0 as bigint)) THEN ({rest} + {slide}000000) ELSE {rest} END"
+    back = "LongType, TimestampType)"
+    rows = []
+    for step in steps:
+        begin = f"(({long} - {last}) - {step * 1_000_000})"
+        ends = f"precisetimestampconversion(({begin} + 300000000), {back}"
+        rows.append(f"named_struct(start, precisetimestampconversion({begin}, {back}, end, {ends})")
+    expanded = ", ".join(f"[{row}, ts#1]" for row in rows)
+    node = f"Expand [{expanded}], [window#2, ts#1]" if len(rows) > 1 else f"Project [{rows[0]} AS window#2, ts#1]"
+    text = f"""Aggregate [window#2], [window#2, count(1) AS count#3L]
++- {node}
+   +- StreamingRelation DataSource(x), FileSource[/in], [ts#1]"""
+    found = shape_analyzed.read(text)
+    assert [key.origin for key in found.operators[0].keys] == [written]

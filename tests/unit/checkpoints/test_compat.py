@@ -124,6 +124,101 @@ def test_a_key_that_is_made_of_another_column():
     assert told(judge(NEW, now, None)) == []
 
 
+def test_capitals_make_no_other_name():
+    """Spark takes City for city: no change of the key, nor of the output."""
+    output = (Column("City", "string", origin="city"), Column("n", "bigint", origin="count(1)"))
+    now = query(COUNT, A_COUNT, key="City", operators=COUNTED.operators, output=output)
+    assert list(judge(NEW, now, COUNTED)) == []
+
+
+def test_a_key_that_is_an_expression():
+    """Plan and state have no name for it: its text is shown, and its type is that of the output column made of it."""
+    keys = (Column("", origin="upper(city)"),)
+    state = (StateShape(0, "stateStoreSave", (Column("_groupingexpression", NOT_BIGINT),), (A_COUNT,)),)
+    output = (Column("upper(city)", "string", nullable=True, origin="upper(city)"), Column("n", "bigint"))
+    operators = (OperatorShape("stateStoreSave", keys, (COUNT,)),)
+    (change,) = judge(NEW, replace(COUNTED, operators=operators, state=state, output=output), COUNTED)
+    assert (change.what, change.verdict, change.was, change.now) == (
+        "grouping-keys",
+        "silently-wrong",
+        "city",
+        "upper(city)",
+    )
+
+
+@pytest.mark.parametrize(("conf", "verdict"), [({}, "not-allowed"), (NULLABLE, "silently-wrong")])
+def test_a_key_that_may_be_null_now(conf, verdict):
+    """A fixed window is never null and a sliding one may be: 3.5 refuses it, 4.3 does not look."""
+    window = Field("window", "struct<start:timestamp,end:timestamp>", nullable=False)
+    checkpoint = Fake((stored((Field("count", "bigint", nullable=False),), window),), conf)
+
+    def windowed(origin: str, *, nullable: bool) -> Shape:
+        key = Column("window", window.type, nullable=nullable)
+        operators = (OperatorShape("stateStoreSave", (Column("window", origin=origin),), (COUNT,)),)
+        return replace(COUNTED, operators=operators, state=(StateShape(0, "stateStoreSave", (key,), (A_COUNT,)),))
+
+    before = windowed("window(ts, 300 s)", nullable=False)
+    now = windowed("window(ts, 300 s, 60 s)", nullable=True)
+    assert told(judge(checkpoint, now, before)) == [("grouping-keys", verdict)]
+
+
+def test_aggregates_of_which_nobody_knows_what_they_keep():
+    """Whether Spark refuses them depends on types that the plan does not name: unknown."""
+    now = query(Aggregate("approx_count_distinct", "a", "n"))
+    state = (StateShape(0, "stateStoreSave", (Column("city", "string"),), None),)
+    assert told(judge(NEW, replace(now, state=state), COUNTED)) == [("aggregates", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (("(a > 1)",), ("(1 < a)",)),
+        (("(a = b)",), ("(b = a)",)),
+        (("NOT (a = b)",), ("NOT (b = a)",)),
+        (("(a > cast(1 as bigint))",), ("(cast(1 as bigint) < a)",)),
+        (("between(a, 1, 9)",), ("(a <= cast(9 as bigint))", "(a >= cast(1 as bigint))")),
+        (("(n > 1), after the aggregation",), ("(1 < n), after the aggregation",)),
+    ],
+)
+def test_a_filter_that_is_written_another_way(was, now):
+    """Sides swapped, between in place of two comparisons: no change, in neither direction."""
+    for one, other in ((was, now), (now, was)):
+        assert list(judge(NEW, replace(COUNTED, filters=other), replace(COUNTED, filters=one))) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (("(a > 1)",), ("(a < 1)",)),
+        (("between(a, 1, 9)",), ("between(a, 1, 8)",)),
+        (("(n > 1), after the aggregation",), ("(n > 1)",)),
+        (("(f(a, b) = 1)",), ("(f(b, a) = 1)",)),
+    ],
+)
+def test_another_filter_is_another_one(was, now):
+    """What is compared in one way is still told apart."""
+    assert [one.what for one in judge(NEW, replace(COUNTED, filters=now), replace(COUNTED, filters=was))] == ["filter"]
+
+
+def test_sources_in_another_order_are_one_change():
+    """Two places swapped are said once."""
+    read = tuple(SourceOffset(at, "file", {"logOffset": 0}, "1 file") for at in range(2))
+    places = tuple(SourceShape("file", f"files /{name}", ()) for name in "ab")
+    changes = judge(replace(NEW, read=read), replace(COUNTED, sources=places[::-1]), replace(COUNTED, sources=places))
+    (change,) = changes
+    assert (change.what, change.was, change.now) == ("sources", "files /a, files /b", "files /b, files /a")
+    assert "by their order" in change.reason
+
+
+def test_files_of_another_format():
+    """In one folder: a source reads what comes in the other format, a sink leaves a folder that nothing can read."""
+    sources = (SourceShape("file", "files /in", (), "json"),)
+    before = replace(COUNTED, sources=sources, sinkFormat="parquet")
+    now = replace(before, sources=(replace(sources[0], format="csv"),), sinkFormat="json")
+    assert told(judge(NEW, now, before)) == [("sink", "silently-wrong"), ("sources", "changed-meaning")]
+    assert list(judge(NEW, now, COUNTED)) == []  # a run of which the format is not known
+
+
 @pytest.mark.parametrize(
     ("type", "verdict"),
     [("string", "silently-wrong"), ("int", "not-allowed"), (NOT_BIGINT, "unknown"), (None, "unknown")],

@@ -158,3 +158,10 @@ def test_hostile_names_are_text(folder: Path) -> None:
     assert "<script" not in html
     assert "<style" not in html
     assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize("path", [None, 5, b"/checkpoint"])
+def test_no_path(path) -> None:
+    """Anything but a text or a path is refused with what to give."""
+    with pytest.raises(TypeError, match="checkpointLocation as text or a path, not"):
+        sw.checkpoint(path)

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.checkpoints import reader
+from jupyter_streamwatch.checkpoints import known, reader
 from jupyter_streamwatch.checkpoints.files import Local
 from jupyter_streamwatch.checkpoints.model import KnownSink, MissingState
+from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.history import History
 from jupyter_streamwatch.probe import kafka_offsets
+from jupyter_streamwatch.shape import OperatorShape, Shape
 from tests.unit.checkpoints import real
 
 if TYPE_CHECKING:
@@ -358,3 +361,24 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     shown = [str(found), repr(found), repr(found.offsets[0]), json.dumps(found.to_dict()), str(found.restart())]
     shown += [repr(found.restart()), repr(list(found.sources[0].values())), *found._repr_mimebundle_().values()]
     assert not [text for text in shown if "hunter2" in text]
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"), [((), "batch 1 is done"), (("commits/1",), "Deleting it (and .1.crc) makes Spark plan")]
+)
+def test_what_helps_against_a_damaged_offset(gone: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """An entry of a batch that is done must come back; one of a batch that is not can be planned anew."""
+    folder = damaged(tmp_path, "4.3-files", *gone)
+    (folder / "offsets" / "1").write_text("")
+    plan = plan_of(folder)
+    assert said in (plan.blocked or "")
+
+
+def test_a_state_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint does not say that it had state; a watched run does, and then the start will fail."""
+    folder = damaged(tmp_path, "4.3-files")
+    assert plan_of(folder).blocked is None
+    watched = History(str(reader.Checkpoint(Local(folder)).id))
+    watched.set_facts(Facts(shape=Shape(operators=(OperatorShape("dedupe"),))))
+    monkeypatch.setattr(known, "history", lambda asked: watched if asked == watched.id else None)
+    assert "state/ is missing" in (plan_of(folder).blocked or "")
