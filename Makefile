@@ -62,6 +62,9 @@ $(STATIC): $(SOURCES) labextension/node_modules/.ready
 	cd labextension && npm run --silent build
 	@touch $@
 
+# A page, a Python worker or a real query on a busy machine may miss its time; what fails twice is broken.
+twice = $(1) || $(1) --last-failed --last-failed-no-failures none
+
 # --- checks ---------------------------------------------------------------------------------------------------
 
 lint: .venv/.ready labextension/node_modules/.ready
@@ -75,22 +78,21 @@ unit: .venv/.ready $(STATIC)
 	cd labextension && npm test --silent
 
 spark: .venv/.ready $(STATIC)
-	$(PYTEST) tests/spark
+	$(call twice,$(PYTEST) tests/spark)
 
 connect: .venv/.ready $(STATIC)
-	$(PYTEST) tests/connect
+	$(call twice,$(PYTEST) tests/connect)
 
 ipython: .venv/.ready $(STATIC)
-	$(PYTEST) tests/ipython
+	$(call twice,$(PYTEST) tests/ipython)
 
 browser: .venv/.ready $(STATIC)
 	scripts/system.sh chromium
-	@# A page on a busy machine may miss its time; what fails twice is broken.
-	$(PYTEST) tests/browser || $(PYTEST) tests/browser --last-failed --last-failed-no-failures none
+	$(call twice,$(PYTEST) tests/browser)
 
 oldest: .venv-oldest/.ready $(STATIC)
-	$(OLDEST)/python -m pytest -q -m oldest tests/unit tests/spark
-	$(OLDEST)/python -m pytest -q -m oldest tests/connect
+	$(call twice,$(OLDEST)/python -m pytest -q -m oldest tests/unit tests/spark)
+	$(call twice,$(OLDEST)/python -m pytest -q -m oldest tests/connect)
 
 wheel: .venv/.ready $(STATIC)
 	$(PYTEST) tests/wheel

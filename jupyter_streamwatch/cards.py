@@ -153,11 +153,11 @@ def open_logs(storage: Storage, spark: Any, sink: KnownSink | None, *, state: bo
     Raises:
         OSError: when there is no such folder, or it cannot be listed.
     """
-    for _ in storage.list(""):  # a folder that is gone says so here
-        break
+    for _ in storage.list(""):  # a folder that is gone says so here; read to its end, the listing is closed
+        pass
     if not state:
         hide_state(storage)
-    return Checkpoint(storage, spark=spark, sink=sink)
+    return Checkpoint(storage, spark=spark, sink=sink, stateRead=state)
 
 
 def hide_state(storage: Any) -> None:

@@ -77,6 +77,9 @@ class Dashboard(anywidget.AnyWidget):
         """
         import bokeh
 
+        # Here, before there are threads: two that import Bokeh at once by two ways find half of it.
+        from jupyter_streamwatch.charts import document, picture  # noqa: F401
+
         self._wake = threading.Event()
         self._closed = threading.Event()
         self._unsubscribe: Callable[[], None] = lambda: None

@@ -82,7 +82,12 @@ def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
         return _as_planned(x.facts.shape)
     from jupyter_streamwatch import probe
 
-    return probe.shape(x, settings)
+    shape = probe.shape(x, settings)
+    if type(x).__name__ == "DataStreamWriter" and shape.sink in (None, "files") and shape.sinkPath is None:
+        # Files are the default, and so is append: a writer without a path has not been told where to write.
+        mode = None if shape.outputMode == "append" else shape.outputMode
+        return replace(shape, sink=None, sinkFormat=None, outputMode=mode)
+    return shape
 
 
 def _as_planned(shape: Shape) -> Shape:
@@ -155,9 +160,9 @@ def _limits_of_sight(case: Case, reason: str) -> list[str]:
             "and the watched run was one."
         )
     if before is not None and now.sink is None:
-        found.append("The sink and its place: a DataFrame has none yet; compare its writer.")
+        found.append("The sink and its place: not said yet; compare the writer with all that it will have.")
     if before is not None and now.outputMode is None:
-        found.append("The output mode: a DataFrame has none yet; compare its writer.")
+        found.append("The output mode: not said yet; compare the writer with all that it will have.")
     if before is not None and (before.sink is None or before.outputMode is None):
         missing = [name for name, value in (("sink", before.sink), ("output mode", before.outputMode)) if value is None]
         found.append(f"The {' and the '.join(missing)} of the watched run: Spark did not tell.")

@@ -75,9 +75,16 @@ class Checkpoint:
     """
 
     def __init__(
-        self, storage: Storage, *, spark: Any = None, sink: KnownSink | None = None, brokers: bool = False
+        self,
+        storage: Storage,
+        *,
+        spark: Any = None,
+        sink: KnownSink | None = None,
+        brokers: bool = False,
+        stateRead: bool = True,
     ) -> None:
         """List the files; use :func:`checkpoint`, which says what is wrong with a folder."""
+        self.stateRead = stateRead  # False where the folder of the state is left out: then no state says nothing
         self.spark = spark
         self.brokers = brokers
         self._sink = sink

@@ -150,7 +150,9 @@ def _cure(checkpoint: Checkpoint, batch: int) -> str:
 
 def _no_state(checkpoint: Checkpoint) -> str | None:
     """Say that all state is gone, where a watched run tells that there was some."""
-    if checkpoint.lastCommit is None or checkpoint.operators or not known.stateful(checkpoint.id):
+    if checkpoint.lastCommit is None or not checkpoint.stateRead or checkpoint.operators:
+        return None
+    if not known.stateful(checkpoint.id):
         return None
     return "the folder state/ is missing, and the query keeps state: what it held is lost. Copy the folder back."
 

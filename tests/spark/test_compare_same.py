@@ -166,6 +166,14 @@ def test_the_same_query_written_another_way_has_no_changes(stage, watch, one, ot
     assert str(stage.compare(stage.writer(other(stage), mode))) == "Nothing has changed."
 
 
+def test_a_writer_that_has_not_been_told_its_sink_has_no_changes(stage, watch):
+    """Files and append are what Spark takes where nothing is said: no change of sink or mode is made of them."""
+    start(stage, watch, (stage.source().groupBy("city").count(), "update"))
+    found = stage.compare(stage.source().groupBy("city").count().writeStream)
+    assert list(found) == []
+    assert sum("not said yet" in sentence for sentence in found.unseen) == 2
+
+
 def test_a_run_is_compared_with_another_checkpoint(stage, watch, spark, tmp_path):
     """The query that start() returned, of which Spark's plan has other ids than the DataFrame: its types are known."""
     start(stage, watch, (stage.source().groupBy("city").count(), "update"))

@@ -24,6 +24,7 @@ def test_events_are_recorded_while_they_come(spark, tmp_path):
         query.awaitTermination()
         history = watch.queries["taped"]
         wait_until(lambda: history.facts.trigger and '"tasks"' in path.read_text())
+        wait_until(lambda: Recording.open(path).queries["taped"].facts == history.facts)
     kinds = [json.loads(text).get("event", "head") for text in path.read_text().splitlines()]
     assert kinds[0] == "head"
     assert kinds.count("head") == 1

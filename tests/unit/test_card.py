@@ -204,6 +204,13 @@ def test_the_sheet_says_it_in_words(watched):
     assert "txnVersion" in sheet.code
 
 
+def test_a_card_that_leaves_the_state_out_says_nothing_of_it(watched, monkeypatch):
+    """While the query runs the state is not looked into: that is no sign of a lost one."""
+    monkeypatch.setattr("jupyter_streamwatch.checkpoints.known.stateful", lambda _id: True)
+    watched.cards.batch(watched.history.id, watched.run, 2)
+    assert not any("missing" in sentence for sentence in watched.history.checkpoint.restart)
+
+
 def test_a_card_that_batches_have_left_behind_says_what_holds_now(watched):
     """A batch that was under way when the checkpoint was read is done once its progress is there."""
     watched.cards.batch(watched.history.id, watched.run, 2)
