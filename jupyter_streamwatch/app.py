@@ -289,6 +289,13 @@ class StreamWatchApp(_Command):
         "demo": (DemoApp, "Open the quickstart notebook in JupyterLab."),
     }
 
+    @catch_config_error
+    def initialize(self, argv: Sequence[str] | None = None) -> None:
+        """Take settings that stand before the command as well."""
+        given = list(sys.argv[1:] if argv is None else argv)
+        at = next((place for place, word in enumerate(given) if not word.startswith("-")), 0)
+        super().initialize([*given[at : at + 1], *given[:at], *given[at + 1 :]])
+
     def run(self, arguments: list[str]) -> None:
         """Say which commands there are: none was named."""
         commands = ", ".join(self.subcommands)

@@ -178,9 +178,9 @@ def test_a_bad_setting_is_one_clear_sentence(call, recorded, value):
 
 
 def test_the_theme_of_a_report_is_a_setting(call, recorded, tmp_path):
-    """``--StreamWatch.theme=dark`` writes a report that is dark for every reader."""
+    """``--StreamWatch.theme=dark`` writes a report that is dark for every reader; also in front of the command."""
     call("report", recorded, "-o", tmp_path / "auto.html")
-    call("report", recorded, "-o", tmp_path / "dark.html", "--StreamWatch.theme=dark")
+    call("--StreamWatch.theme=dark", "report", recorded, "-o", tmp_path / "dark.html")
     auto, dark = ((tmp_path / f"{name}.html").read_text() for name in ("auto", "dark"))
     assert 'data-theme="dark"' in dark
     assert 'name="color-scheme" content="dark"' in dark
