@@ -171,6 +171,7 @@ def _shape(data: Mapping[str, Any]) -> Shape:
     made["truncated"] = bool(given.get("truncated"))
     made["operators"] = _each(given.get("operators"), _operator)
     made["watermarks"] = _each(given.get("watermarks"), lambda pair: (str(pair[0]), float(pair[1])))
+    made["conf"] = _each(given.get("conf") or (), lambda pair: (str(pair[0]), str(pair[1])))
     return Shape(**made)
 
 
