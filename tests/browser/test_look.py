@@ -205,7 +205,7 @@ def test_the_checkpoint_opens_by_keys(show: Callable[..., Any], width: int) -> N
     """Folded, it says what a restart does; open, all of it is there, nothing is cut off, and the code is copied."""
     page = show("hints", width=width, permissions=["clipboard-read", "clipboard-write"])
     card = page.locator(".sw-checkpoint")
-    assert card.inner_text().strip() == "Checkpoint · batch 142 is under way: a restart runs it again"
+    assert card.inner_text().strip() == "Checkpoint · a restart goes on after batch 142"
     card.locator("summary").focus()
     page.keyboard.press("Enter")
     card.get_by_role("columnheader", name="Checkpoint (holds)").wait_for()
