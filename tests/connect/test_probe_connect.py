@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import pytest
 
@@ -12,24 +11,6 @@ from jupyter_streamwatch import probe
 from tests.helpers import wait_until
 
 pytest.importorskip("grpc")
-
-
-@pytest.fixture(scope="module")
-def connect():
-    """A Connect session with its server in this machine; its own process tree ends with the tests."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.remote("local[2]")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
-    yield session
-    for query in session.streams.active:
-        query.stop()
-    session.stop()
 
 
 def rate(session):
