@@ -52,8 +52,10 @@ def sheet(history: History) -> Sheet | None:
     rows: list[Row] = [_where(card)]
     if card.why is None:
         rows.append(("Size", size(card.bytes), _UNCOUNTED if card.bytes is None else f"{exact(card.bytes)} bytes"))
-        rows.append(_planned(card))
-        rows.append(("Last commit", _batch(card.lastCommit), None))
+        done = _done_since(history, card)
+        if done is None:
+            rows.append(_planned(card))
+        rows.append(("Last commit", _batch(card.lastCommit if done is None else done), None))
         rows.extend(_repeated(history, card))
         if card.sinkSafe in _SAFE:
             text, tip = _SAFE[card.sinkSafe]
@@ -62,7 +64,7 @@ def sheet(history: History) -> Sheet | None:
     rows.extend(("Not readable", _text(problem), None) for problem in card.problems)
     return Sheet(
         summary=_summary(history, card),
-        restart=tuple(_text(one) for one in card.restart),
+        restart=tuple(_text(one) for one in card.restart) if _done_since(history, card) is None else (),
         rows=tuple(rows),
         pinned=tuple(_setting(one) for one in card.pinned),
         code=redact(card.code_fix) if card.code_fix else None,
@@ -74,13 +76,28 @@ def _summary(history: History, card: Card) -> str:
         return _text(card.why)
     if card.nextBatch is None:
         return UNKNOWN
-    active = bool(history.runs) and history.runs[-1].state == "active"
-    last = history.last.batchId if history.last is not None else None
-    if active and last is not None and last >= card.nextBatch:  # a batch has its progress after its commit
-        return f"a restart goes on after batch {last}"
+    done = _done_since(history, card)
+    if done is not None:
+        return f"a restart goes on after batch {done}"
     if not card.replay:
         return f"a restart goes on with batch {card.nextBatch}"
-    return f"batch {card.nextBatch} is {'under way: ' if active else 'not done: '}a restart runs it again"
+    under_way = "under way" if _is_active(history) else "not done"
+    return f"batch {card.nextBatch} is {under_way}: a restart runs it again"
+
+
+def _done_since(history: History, card: Card) -> int | None:
+    """Return the last batch of an active run that was done after the checkpoint was read; None when none was.
+
+    What was read of the batch that came next holds no more then: a batch has its progress after its commit.
+    """
+    last = history.last.batchId if history.last is not None else None
+    if last is None or card.nextBatch is None or last < card.nextBatch or not _is_active(history):
+        return None
+    return last
+
+
+def _is_active(history: History) -> bool:
+    return bool(history.runs) and history.runs[-1].state == "active"
 
 
 def _where(card: Card) -> Row:

@@ -121,13 +121,13 @@ def card(**changed: Any) -> Card:
         "path": "s3a://lake-production-eu-central-1/checkpoints/streaming/flights/late_flights_by_carrier_and_hour/v2",
         "temporary": False,
         "bytes": 48_234_567,
-        "lastOffset": 142,
+        "lastOffset": 143,
         "plannedMs": START.timestamp() * 1000 + 284_000,
-        "lastCommit": 141,
-        "nextBatch": 142,
+        "lastCommit": 142,
+        "nextBatch": 143,
         "replay": True,
         "restart": (
-            "The next start runs batch 142 again, over exactly the same offsets: 34 rows of rate, 142 to 143.",
+            "The next start runs batch 143 again, over exactly the same offsets: 34 rows of rate, 143 to 144.",
             (
                 "The function of foreachBatch gets them a second time with the same batchId; what it appends is there"
                 " twice, unless it skips a batchId that it has already written."

@@ -205,12 +205,12 @@ def test_the_checkpoint_opens_by_keys(show: Callable[..., Any], width: int) -> N
     """Folded, it says what a restart does; open, all of it is there, nothing is cut off, and the code is copied."""
     page = show("hints", width=width, permissions=["clipboard-read", "clipboard-write"])
     card = page.locator(".sw-checkpoint")
-    assert card.inner_text().strip() == "Checkpoint · a restart goes on after batch 142"
+    assert card.inner_text().strip() == "Checkpoint · batch 143 is under way: a restart runs it again"
     card.locator("summary").focus()
     page.keyboard.press("Enter")
     card.get_by_role("columnheader", name="Checkpoint (holds)").wait_for()
     text = card.inner_text()
-    for word in ("runs batch 142 again", "46 MiB", "batch 141", "spark.sql.shuffle.partitions", "RocksDBStateStore"):
+    for word in ("runs batch 143 again", "46 MiB", "batch 142", "spark.sql.shuffle.partitions", "RocksDBStateStore"):
         assert word in text
     assert page.evaluate(OVERLAPS) == []
     assert card.evaluate("card => card.scrollWidth <= card.clientWidth")

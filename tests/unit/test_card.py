@@ -215,7 +215,12 @@ def test_a_card_that_batches_have_left_behind_says_what_holds_now(watched):
     """A batch that was under way when the checkpoint was read is done once its progress is there."""
     watched.cards.batch(watched.history.id, watched.run, 2)
     watched.history.append(testing.progress(batchId=3, name="orders", start="2026-01-01T00:10:00.000Z"))
-    assert cardsheet.sheet(watched.history).summary == "a restart goes on after batch 3"
+    sheet = cardsheet.sheet(watched.history)
+    assert sheet.summary == "a restart goes on after batch 3"
+    assert sheet.restart == (), "what a restart would have done then is no answer now"
+    rows = {label: value for label, value, _ in sheet.rows}
+    assert rows["Last commit"] == "batch 3"
+    assert "Last offsets" not in rows
 
 
 def test_a_batch_that_the_run_had_to_do_again_is_named(watched):
