@@ -14,15 +14,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.checkpoints import card
-from jupyter_streamwatch.checkpoints.files import Local, reason
+from jupyter_streamwatch.checkpoints.files import LOGS, PARTS, Local, reason
 from jupyter_streamwatch.checkpoints.known import sink_of
 from jupyter_streamwatch.checkpoints.opening import storage_of
 from jupyter_streamwatch.checkpoints.reader import Checkpoint
 from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.probe.shape_of import PINNED
+from jupyter_streamwatch.probe.shape_sinks import PINNED, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.checkpoints.files import Storage
@@ -144,7 +144,7 @@ class Cards:
 
     def _ask_settings(self, runId: str) -> None:
         nothing: dict[str, str] = {}
-        self._asked[runId] = ask(self._spark, lambda: dict(_values(self._spark)), nothing, seconds=WAIT)
+        self._asked[runId] = ask(self._spark, lambda: dict(settings(self._spark.conf, PINNED)), nothing, seconds=WAIT)
 
 
 def open_logs(storage: Storage, spark: Any, sink: KnownSink | None, *, state: bool) -> Checkpoint:
@@ -155,19 +155,7 @@ def open_logs(storage: Storage, spark: Any, sink: KnownSink | None, *, state: bo
     """
     for _ in storage.list(""):  # a folder that is gone says so here; read to its end, the listing is closed
         pass
-    if not state:
-        hide_state(storage)
-    return Checkpoint(storage, spark=spark, sink=sink, stateRead=state)
-
-
-def hide_state(storage: Any) -> None:
-    """Leave the folder of the state out of a storage's listing: it may hold a hundred thousand files."""
-    listed = storage.list
-
-    def without_state(folder: str) -> Iterator[Any]:
-        return (entry for entry in listed(folder) if folder or entry.name != "state")
-
-    storage.list = without_state
+    return Checkpoint(storage, spark=spark, sink=sink, parts=PARTS if state else LOGS)
 
 
 def size(storage: Any, seconds: float = SIZE_SECONDS) -> int | None:
@@ -196,17 +184,3 @@ def size(storage: Any, seconds: float = SIZE_SECONDS) -> int | None:
         if time.thread_time() > until:
             return None
     return total
-
-
-def _values(spark: Any) -> Iterator[tuple[str, str]]:
-    for name in PINNED:
-        value = _value(spark, name)
-        if value is not None:
-            yield name, value
-
-
-def _value(spark: Any, name: str) -> str | None:
-    try:
-        return str(spark.conf.get(name))
-    except Exception:
-        return None  # a setting of another version of Spark

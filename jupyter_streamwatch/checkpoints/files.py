@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-PARTS = ("offsets", "commits", "sources", "state")
-"""Folders of a checkpoint that are walked; ``metadata`` is a file beside them."""
+LOGS = ("offsets", "commits", "sources")
+PARTS = (*LOGS, "state")
+"""Folders of a checkpoint that are walked; ``metadata`` is a file beside them. The state may hold most of the files."""
 
 MOST_BYTES = 256 << 20  # of one file: a source's compacted log of a million files has about 150 MB
 _DEEPEST = 8  # folders inside folders: a checkpoint has five, a link to itself has no end
@@ -127,6 +128,10 @@ class Tree:
     inside: dict[str, list[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
+    def leaves_out(self, part: str) -> bool:
+        """Whether a part is there and was not walked."""
+        return part in self.subfolders("") and part not in self.folders
+
     def files(self, folder: str) -> Mapping[str, Any]:
         """Names of the files in a folder; none when there is no such folder."""
         return self.folders.get(folder, {})
@@ -163,11 +168,11 @@ def is_number(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) < 19
 
 
-def walk(storage: Storage) -> Tree:
-    """List the checkpoint's root and all below its parts."""
+def walk(storage: Storage, parts: Sequence[str] = PARTS) -> Tree:
+    """List the checkpoint's root and all below these parts of it."""
     tree = Tree(storage)
     _list(tree, "")
-    pending = [part for part in PARTS if part in tree.inside[""]]
+    pending = [part for part in parts if part in tree.inside[""]]
     while pending:
         folder = pending.pop()
         inside = _list(tree, folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -81,15 +81,14 @@ class Checkpoint:
         spark: Any = None,
         sink: KnownSink | None = None,
         brokers: bool = False,
-        stateRead: bool = True,
+        parts: Sequence[str] = PARTS,
     ) -> None:
-        """List the files; use :func:`checkpoint`, which says what is wrong with a folder."""
-        self.stateRead = stateRead  # False where the folder of the state is left out: then no state says nothing
+        """List the files of these parts; use :func:`checkpoint`, which says what is wrong with a folder."""
         self.spark = spark
         self.brokers = brokers
         self._sink = sink
         self._storage = storage
-        self._tree: Tree = walk(storage)
+        self._tree: Tree = walk(storage, parts)
         self.offsets: Entries[OffsetEntry] = Entries(self._tree.numbers("offsets"), self._offset)
         self.commits: Entries[CommitEntry] = Entries(self._tree.numbers("commits"), self._commit)
         self.sources: Mapping[int, SourceLog] = {
@@ -170,6 +169,11 @@ class Checkpoint:
     def operators(self) -> tuple[StateOperator, ...]:
         """The stateful operators, as of when the checkpoint was opened."""
         return self._operators(self._tree)
+
+    @property
+    def leavesStateOut(self) -> bool:
+        """Whether the state's files were not looked at when the checkpoint was opened."""
+        return self._tree.leaves_out("state")
 
     def state(self) -> tuple[StateOperator, ...]:
         """Read the stateful operators now."""

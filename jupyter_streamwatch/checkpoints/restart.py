@@ -150,7 +150,7 @@ def _cure(checkpoint: Checkpoint, batch: int) -> str:
 
 def _no_state(checkpoint: Checkpoint) -> str | None:
     """Say that all state is gone, where a watched run tells that there was some."""
-    if checkpoint.lastCommit is None or not checkpoint.stateRead or checkpoint.operators:
+    if checkpoint.lastCommit is None or checkpoint.leavesStateOut or checkpoint.operators:
         return None
     if not known.stateful(checkpoint.id):
         return None

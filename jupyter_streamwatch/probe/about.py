@@ -64,7 +64,7 @@ def _classic(spark: Any, query: Any) -> Facts:
             why[name] = "This Spark does not tell it under the names that are known."
             return None
 
-    run = _execution(query)
+    run = jvm.execution(query)
     mode = asked("outputMode", lambda: str(run.outputMode().toString()).lower())
     described = asked("sink", lambda: str(run.sink().toString()))
     found = asked("plan", lambda: plan.read(gateway, run.analyzedPlan(), append=mode == "append"))
@@ -97,12 +97,6 @@ def _classic(spark: Any, query: Any) -> Facts:
         shape=asked("shape", lambda: shape_classic.of_run(gateway, run, version, mode, described)),
         why=why,
     )
-
-
-def _execution(query: Any) -> Any:
-    """Return Spark's ``StreamExecution`` of a run; the public object wraps it."""
-    run = query._jsq  # noqa: SLF001 - the only way from PySpark to the run's own object
-    return run.streamingQuery() if run.getClass().getSimpleName() == "StreamingQueryWrapper" else run
 
 
 def _sources(run: Any) -> tuple[str, ...]:

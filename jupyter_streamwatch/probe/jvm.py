@@ -42,7 +42,7 @@ _LEFT_OUT = {
 
 
 def is_connect(spark: Any) -> bool:
-    """Say whether ``spark`` is a Spark Connect session."""
+    """Say whether a session, or a query or DataFrame of one, is of Spark Connect."""
     return any(kind.__module__.startswith("pyspark.sql.connect") for kind in type(spark).__mro__)
 
 
@@ -78,6 +78,19 @@ class Json:
 def to_data(gateway: Any) -> Json:
     """Return the writer of a JVM."""
     return Json(gateway)
+
+
+def field(thing: Any, name: str) -> Any:
+    """Return the value of a private field; raises what py4j raises where there is none of that name."""
+    found = thing.getClass().getDeclaredField(name)
+    found.setAccessible(True)
+    return found.get(thing)
+
+
+def execution(query: Any) -> Any:
+    """Return Spark's ``StreamExecution`` of a run; the public object wraps it."""
+    run = query._jsq  # noqa: SLF001 - the only way from PySpark to the run's own object
+    return run.streamingQuery() if run.getClass().getSimpleName() == "StreamingQueryWrapper" else run
 
 
 def sequence(items: Any) -> list[Any]:

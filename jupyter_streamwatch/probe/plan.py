@@ -11,7 +11,7 @@ _MOST_NODES = 2_000
 """A larger plan is not walked: each node takes about a millisecond."""
 
 # Spark's logical nodes, and the names that their operators have in progress records.
-_OPERATORS = {
+OPERATORS = {
     "Aggregate": "stateStoreSave",
     "Distinct": "stateStoreSave",
     "Deduplicate": "dedupe",
@@ -24,6 +24,8 @@ _OPERATORS = {
     "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
     "GlobalLimit": "globalLimit",
 }
+LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
+"""Spark's logical nodes that read a stream."""
 # Options of sources that bound a batch (files, Kafka, Delta, Auto Loader, Event Hubs, Iceberg), by the lower case in
 # which Spark passes them on to a source of its newer kind.
 LIMITS = {
@@ -82,14 +84,14 @@ def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
     limits: list[tuple[str, str]] = []
     kafka: list[dict[str, str]] = []
     for name, node in _nodes(plan):
-        if name in ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation"):
+        if name in LEAVES:
             given = options(gateway, name, node)
             sources.append(source(node, given))
             kafka.append(kafka_offsets.client(given))
             limits += [(LIMITS[key.lower()], value) for key, value in given.items() if key.lower() in LIMITS]
         elif name == "EventTimeWatermark":
             watermarks.append(_watermark(gateway, node))
-        elif name in _OPERATORS and _keeps_state(name, node, append=append):
+        elif name in OPERATORS and _keeps_state(name, node, append=append):
             stateful.append(_operator(name, node))
     return Plan(
         tuple(sources),
@@ -123,7 +125,7 @@ def _keeps_state(name: str, node: Any, *, append: bool) -> bool:
 def _operator(name: str, node: Any) -> str:
     if name == "Aggregate" and "session_window#" in node.groupingExpressions().toString():
         return "sessionWindowStateStoreSaveExec"
-    return _OPERATORS[name]
+    return OPERATORS[name]
 
 
 def _watermark(gateway: Any, node: Any) -> tuple[str, float]:

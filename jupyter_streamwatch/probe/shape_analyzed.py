@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.probe.plan import LEAVES, OPERATORS
 from jupyter_streamwatch.probe.shape_expressions import (
     closing,
     conjuncts,
@@ -16,10 +17,12 @@ from jupyter_streamwatch.probe.shape_expressions import (
     without_ids,
 )
 from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, short, split, tree, written
+from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.shape import Aggregate, Column, OperatorShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
 _FUNCTIONS_TEXT = """
 any_value approx_count_distinct approx_percentile avg bit_and bit_or bit_xor bitmap_construct_agg bool_and bool_or
@@ -35,15 +38,8 @@ FUNCTIONS = frozenset(_FUNCTIONS_TEXT.split())
 _AGGREGATE = re.compile(rf"\b(?P<function>{'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})\(")
 _WATERMARK = re.compile(r"^(?:[0-9a-f-]{36}, )?(?P<column>.+#\d+)L?(?:-T\d+ms)?: \w+, (?P<delay>[\w .-]+?)$")
 _FUNCTION = re.compile(r"^(?P<function>.+?)\(.*?\)#\d+", re.DOTALL)
-_LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
 _WRITES = ("WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1", "WriteToContinuousDataSource")
-_USER_STATE = {
-    "FlatMapGroupsWithState": "flatMapGroupsWithState",
-    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
-    "TransformWithState": "transformWithStateExec",
-    "TransformWithStateInPandas": "transformWithStateInPandasExec",
-    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
-}
+_USER_STATE = {name: kept for name, kept in OPERATORS.items() if name.startswith(("FlatMapGroups", "TransformWith"))}
 AFTER = {
     "stateStoreSave": "the aggregation",
     "sessionWindowStateStoreSaveExec": "the aggregation",
@@ -74,6 +70,25 @@ class Analyzed:
     watermarks: list[tuple[str, float]] = field(default_factory=list)
     truncated: bool = False
 
+    def told(self) -> dict[str, Any]:
+        """Return filters, operators and watermarks by the names of a shape's attributes, without secrets."""
+        return {
+            "filters": tuple(redact(text) for text in self.filters),
+            "truncated": self.truncated,
+            "operators": tuple(self.operators),
+            "watermarks": tuple(self.watermarks),
+        }
+
+
+def columns(schema: Sequence[Column], found: Analyzed | None) -> tuple[Column, ...]:
+    """Return the columns of a schema with where they come from, as far as the plan lists the same ones."""
+    listed = found.output if found is not None and len(found.output) == len(schema) else (None,) * len(schema)
+    origins = (one.origin if one is not None else None for one in listed)
+    return tuple(
+        Column(steady(one.name), one.type, one.nullable, origin and redact(origin))
+        for one, origin in zip(schema, origins, strict=True)
+    )
+
 
 def read(text: str) -> Analyzed | None:
     """Read the text of an analyzed plan; None when it holds none.
@@ -87,7 +102,7 @@ def read(text: str) -> Analyzed | None:
 
 def streaming(node: Node) -> bool:
     """Whether a node works on a stream."""
-    return node.streaming or node.name in _LEAVES or any(streaming(child) for child in node.children)
+    return node.streaming or node.name in LEAVES or any(streaming(child) for child in node.children)
 
 
 class _Reader:
@@ -144,10 +159,10 @@ class _Reader:
         return found.id
 
     def _leaf(self, node: Node) -> list[str]:
-        if node.name in _LEAVES:
+        if node.name in LEAVES:
             self._found.leaves.append((node.name, node.text))
         groups = brackets(node.text)
-        columns = items(groups[-1] if node.name in _LEAVES else groups[0] if groups else "")
+        columns = items(groups[-1] if node.name in LEAVES else groups[0] if groups else "")
         self._inputs += 1
         prefix = "" if self._alone else f"input{self._inputs}."
         ids = [self._define(one, f"{prefix}{one.name}") for one in columns]

@@ -6,6 +6,7 @@ The analyzed plan of a run and of the DataFrame it was started from are the same
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.probe import (
@@ -13,7 +14,6 @@ from jupyter_streamwatch.probe import (
     names,
     plan,
     shape_analyzed,
-    shape_expressions,
     shape_sinks,
     shape_state,
     shape_text,
@@ -25,11 +25,7 @@ from jupyter_streamwatch.shape import Column, Shape, SourceShape
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_streamwatch.probe.shape_analyzed import Analyzed
     from jupyter_streamwatch.shape import OperatorShape
-
-_LEAVES = ("StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation")
-_RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
 
 
 def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
@@ -48,44 +44,44 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     return Shape(mode="classic", **told | {"state": state})
 
 
-def of_run(gateway: Any, run: Any, version: str | None, mode: str | None, sink: str | None) -> Shape:
+def of_run(
+    gateway: Any,
+    run: Any,
+    version: str | None,
+    mode: str | None,
+    sink: str | None,
+    *,
+    settings: Iterable[str] = shape_sinks.PINNED,
+) -> Shape:
     """Return the shape of a run, from Spark's own ``StreamExecution`` and what is known of it already."""
     kind = names.kind(sink)
-    conf = run.sparkSession().conf()
-    from jupyter_streamwatch.probe.shape_of import PINNED
-
-    found = {name: _quiet(lambda name=name: str(conf.get(name))) for name in PINNED}
     return Shape(
         mode="classic",
         sparkVersion=version,
         outputMode=mode,
         sink=kind,
         sinkPath=shape_sinks.path(kind, _options(gateway, run)) or shape_sinks.described(kind, sink),
-        sinkFormat=_quiet(lambda: shape_sinks.file_format(_field(run.sink(), "fileFormat").toString())),
-        conf=tuple((name, value) for name, value in found.items() if value is not None),
+        sinkFormat=_quiet(lambda: shape_sinks.file_format(jvm.field(run.sink(), "fileFormat").toString())),
+        conf=shape_sinks.settings(run.sparkSession().conf(), settings),
         **_of_plan(gateway, run.analyzedPlan()),
     )
 
 
 def _of_query(x: Any, settings: Iterable[str]) -> Shape:
-    handle = x._jsq  # noqa: SLF001 - the only way from PySpark to the run's own object
-    run = handle.streamingQuery() if handle.getClass().getSimpleName() == "StreamingQueryWrapper" else handle
+    run = jvm.execution(x)
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway  # noqa: SLF001
     analyzed = run.analyzedPlan()
     described = str(run.sink().toString())
-    made = of_run(gateway, run, str(run.sparkSession().version()), str(run.outputMode().toString()).lower(), described)
-    conf = run.sparkSession().conf()
-    found = {name: _quiet(lambda name=name: str(conf.get(name))) for name in settings}
-    text = str(handle.explainInternal(True))
+    version, mode = str(run.sparkSession().version()), str(run.outputMode().toString()).lower()
+    made = of_run(gateway, run, version, mode, described, settings=settings)
+    text = str(x._jsq.explainInternal(True))  # noqa: SLF001 - explain() itself prints
     physical = shape_text.section(text, "Physical Plan")
     # A run plans each batch anew, with ids of its own: the names of the plan it began with tell the types.
     types = {**_types(analyzed, by_name=True), **_types(analyzed)}
     state = shape_state.read(physical, types, made.operators or ()) if physical else None
-    told = {**made.__dict__, "state": state}
-    told["conf"] = tuple((name, value) for name, value in found.items() if value is not None)
-    return Shape(**told)
+    return replace(made, state=state)
 
 
 def _of_plan(gateway: Any, analyzed: Any) -> dict[str, Any]:
@@ -93,33 +89,10 @@ def _of_plan(gateway: Any, analyzed: Any) -> dict[str, Any]:
         found = shape_analyzed.read(str(analyzed.treeString()))  # toString() of a source alone is its name
     except ValueError:
         found = None  # too long: what needs no text is told all the same
-    output = _output(analyzed, found)
-    told = {"sources": _sources(gateway, analyzed), "output": output}
-    if found is None:
-        return told
-    return {
-        **told,
-        "filters": tuple(redact(text) for text in found.filters),
-        "truncated": found.truncated,
-        "operators": tuple(found.operators),
-        "watermarks": tuple(found.watermarks),
-    }
-
-
-def _output(analyzed: Any, found: Analyzed | None) -> tuple[Column, ...]:
-    columns = json.loads(str(analyzed.schema().json()))["fields"]
-    origins = (
-        [one.origin for one in found.output] if found and len(found.output) == len(columns) else [None] * len(columns)
-    )
-    return tuple(
-        Column(
-            shape_expressions.steady(str(one["name"])),
-            shape_types.type_text(one["type"]),
-            bool(one["nullable"]),
-            origin and redact(origin),
-        )
-        for one, origin in zip(columns, origins, strict=True)
-    )
+    fields = json.loads(str(analyzed.schema().json()))["fields"]
+    schema = [Column(str(one["name"]), shape_types.type_text(one["type"]), bool(one["nullable"])) for one in fields]
+    told = {"sources": _sources(gateway, analyzed), "output": shape_analyzed.columns(schema, found)}
+    return told if found is None else told | found.told()
 
 
 def _sources(gateway: Any, analyzed: Any) -> tuple[SourceShape, ...]:
@@ -127,20 +100,16 @@ def _sources(gateway: Any, analyzed: Any) -> tuple[SourceShape, ...]:
     made: list[SourceShape] = []
     for node in jvm.sequence(analyzed.collectLeaves()):
         name = node.getClass().getSimpleName()
-        if name not in _LEAVES:
+        if name not in plan.LEAVES:
             continue
         options = plan.options(gateway, name, node)
         told = str(node.sourceName())
         kind = names.kind(told) if "[" in told else names.kind(told) or told
-        limits = {key.lower(): redact(value) for key, value in options.items() if _is_limit(key)}
+        limits = shape_sinks.limits(options)
         what = redact(plan.source(node, options))
         format = _quiet(lambda node=node: shape_sinks.file_format(node.dataSource().className()))
-        made.append(SourceShape(shape_sinks.source_kind(kind), what, tuple(sorted(limits.items())), format))
+        made.append(SourceShape(shape_sinks.source_kind(kind), what, limits, format))
     return tuple(made)
-
-
-def _is_limit(option: str) -> bool:
-    return option.lower() in plan.LIMITS or option.lower() in _RATES
 
 
 def _types(analyzed: Any, *, by_name: bool = False) -> dict[str, tuple[str, bool | None]]:
@@ -178,29 +147,22 @@ def _state(gateway: Any, frame: Any, operators: Sequence[OperatorShape]) -> Any:
 
 def _of_writer(gateway: Any, writer: Any, spark: Any) -> dict[str, Any]:
     """Read a writer's private fields; there is no public way before its start."""
-    source = _quiet(lambda: _field(writer, "source"))
+    source = _quiet(lambda: jvm.field(writer, "source"))
     if source is None:
         source = _quiet(lambda: str(spark.conf.get("spark.sql.sources.default")))
     kind = shape_sinks.kind(str(source)) if source else None
-    mode = _quiet(lambda: str(_field(writer, "outputMode").toString()).lower())
-    options = _quiet(lambda: dict(jvm.to_data(gateway)(_field(writer, "extraOptions")))) or {}
+    mode = _quiet(lambda: str(jvm.field(writer, "outputMode").toString()).lower())
     return {
         "sink": kind,
-        "sinkPath": shape_sinks.path(kind, options),
+        "sinkPath": shape_sinks.path(kind, _options(gateway, writer)),
         "sinkFormat": shape_sinks.file_format(source),
         "outputMode": mode,
     }
 
 
-def _options(gateway: Any, run: Any) -> dict[str, str]:
-    """Return the options of a run's writer: a private field; nothing where there is none of that name."""
-    return _quiet(lambda: dict(jvm.to_data(gateway)(_field(run, "extraOptions")))) or {}
-
-
-def _field(thing: Any, name: str) -> Any:
-    found = thing.getClass().getDeclaredField(name)
-    found.setAccessible(True)
-    return found.get(thing)
+def _options(gateway: Any, holder: Any) -> dict[str, str]:
+    """Return the options of a writer, or of the run that it started; nothing where they have another name."""
+    return _quiet(lambda: dict(jvm.to_data(gateway)(jvm.field(holder, "extraOptions")))) or {}
 
 
 def _quiet(question: Any) -> Any:

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch.probe import (
     connect,
     names,
-    plan,
     shape_analyzed,
-    shape_expressions,
     shape_sinks,
     shape_state,
     shape_text,
@@ -38,7 +36,6 @@ _DDL_TYPES = {
     "byte": "tinyint",
     "real": "float",
 }
-_RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
 
 
 def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
@@ -109,17 +106,7 @@ def _analyzed(text: str) -> Analyzed | None:
 def _of_analyzed(found: Analyzed | None, output: tuple[Column, ...] | None) -> dict[str, Any]:
     if found is None:
         return {"output": output}
-    if output is not None and len(output) == len(found.output):
-        pairs = zip(output, found.output, strict=True)
-        steady = shape_expressions.steady
-        output = tuple(Column(steady(one.name), one.type, one.nullable, known.origin) for one, known in pairs)
-    return {
-        "filters": tuple(redact(text) for text in found.filters),
-        "output": found.output if output is None else output,
-        "truncated": found.truncated,
-        "operators": tuple(found.operators),
-        "watermarks": tuple(found.watermarks),
-    }
+    return {"output": shape_analyzed.columns(found.output if output is None else output, found), **found.told()}
 
 
 def _reads(message: Any) -> Iterator[Any]:
@@ -168,11 +155,7 @@ def _source(name: str, text: str, given: Mapping[str, str] | None) -> SourceShap
     else:
         said = described["described"] if described else text.split(", [", maxsplit=1)[0]
         kind, what = shape_sinks.source_kind(names.kind(said)), names.source(said)
-    limits = None
-    if given is not None:
-        chosen = {key.lower(): redact(str(value)) for key, value in given.items() if _is_limit(key)}
-        limits = tuple(sorted(chosen.items()))
-    return SourceShape(kind, redact(what), limits)
+    return SourceShape(kind, redact(what), None if given is None else shape_sinks.limits(given))
 
 
 def names_of(format: str) -> str:
@@ -180,10 +163,6 @@ def names_of(format: str) -> str:
     return {"rate": "RateStreamV2", "rate-micro-batch": "RatePerMicroBatchStream", "socket": "TextSocketV2"}.get(
         format, format
     )
-
-
-def _is_limit(option: str) -> bool:
-    return option.lower() in plan.LIMITS or option.lower() in _RATES
 
 
 def _declared(reads: list[Any]) -> dict[str, tuple[str, bool | None]]:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe import shape_classic, shape_connect
+from jupyter_streamwatch.probe import jvm, shape_classic, shape_connect
 from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.probe.shape_sinks import PINNED
+from jupyter_streamwatch.probe.writer import session_of
 from jupyter_streamwatch.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PINNED = (
-    "spark.sql.shuffle.partitions",
-    "spark.sql.streaming.aggregation.stateFormatVersion",
-    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
-    "spark.sql.streaming.join.stateFormatVersion",
-    "spark.sql.streaming.multipleWatermarkPolicy",
-    "spark.sql.streaming.stateStore.compression.codec",
-    "spark.sql.streaming.stateStore.encodingFormat",
-    "spark.sql.streaming.stateStore.providerClass",
-    "spark.sql.streaming.stateStore.rocksdb.formatVersion",
-)
-"""Settings that a checkpoint keeps (``OffsetSeqMetadata.relevantSQLConfs``); those that people change."""
 SECONDS = 20.0
 """How long to wait for Spark: it plans the query once."""
 
@@ -43,8 +33,8 @@ def shape(x: Any, settings: Iterable[str] = PINNED) -> Shape:
         ValueError: when ``x`` is a DataFrame that reads no stream.
     """
     what = _what(x)
-    connect = any(kind.__module__.startswith("pyspark.sql.connect") for kind in type(x).__mro__)
-    session = x if what == "StreamingQuery" else _session(x, what)
+    connect = jvm.is_connect(x)
+    session = x if what == "StreamingQuery" else x.sparkSession if what == "DataFrame" else session_of(x)
     nothing = Shape(mode="connect" if connect else "classic")
     if what == "DataFrame" and ask(session, lambda: x.isStreaming, True, seconds=SECONDS) is False:
         raise ValueError(
@@ -55,11 +45,6 @@ def shape(x: Any, settings: Iterable[str] = PINNED) -> Shape:
     read = shape_connect.read if connect else shape_classic.read
     # Asked in the probe's own line: what it reads with in the JVM serves one thread at a time.
     return ask(session, lambda: read(x, what, wanted), nothing, seconds=SECONDS)
-
-
-def _session(x: Any, what: str) -> Any:
-    """Return the session of a DataFrame or a writer; a writer's is private, and has two names."""
-    return x.sparkSession if what == "DataFrame" else getattr(x, "_spark", None) or getattr(x, "_session", None)
 
 
 def _what(x: Any) -> str:

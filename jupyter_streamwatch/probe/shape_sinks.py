@@ -1,4 +1,4 @@
-"""Kinds and places of sources and sinks, and a session's settings, as a shape names them."""
+"""Kinds, places and limits of sources and sinks, and a session's settings, as a shape names them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.probe.plan import LIMITS
 from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+PINNED = (
+    "spark.sql.shuffle.partitions",
+    "spark.sql.streaming.aggregation.stateFormatVersion",
+    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+    "spark.sql.streaming.join.stateFormatVersion",
+    "spark.sql.streaming.multipleWatermarkPolicy",
+    "spark.sql.streaming.stateStore.compression.codec",
+    "spark.sql.streaming.stateStore.encodingFormat",
+    "spark.sql.streaming.stateStore.providerClass",
+    "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+)
+"""Settings that a checkpoint keeps (``OffsetSeqMetadata.relevantSQLConfs``); those that people change."""
+_RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
 _FILES = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml", "binaryfile"})
 _PLACES = {
     "files": "path",
@@ -62,14 +76,25 @@ def described(kind: str | None, description: str | None) -> str | None:
     return redact(names.local_path(found["what"])).rstrip("/") or "/"
 
 
-def session(spark: Any, settings: Iterable[str]) -> dict[str, Any]:
-    """Return version and settings of a session, by the names of a shape's attributes."""
+def limits(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the options of a source that bound a batch or set its rate, names in lower case."""
+    found = {key.lower(): redact(str(value)) for key, value in options.items()}
+    return tuple(sorted((key, value) for key, value in found.items() if key in LIMITS or key in _RATES))
+
+
+def settings(conf: Any, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the settings of these names that a session's ``conf`` has, PySpark's or Spark's own."""
     found = []
-    for name in settings:
+    for name in names:
         try:
-            value = spark.conf.get(name)
+            value = conf.get(name)
         except Exception:
-            continue
+            continue  # a setting of another version of Spark
         if value is not None:
             found.append((name, redact(str(value))))
-    return {"sparkVersion": str(spark.version), "conf": tuple(found)}
+    return tuple(found)
+
+
+def session(spark: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return version and settings of a session, by the names of a shape's attributes."""
+    return {"sparkVersion": str(spark.version), "conf": settings(spark.conf, names)}

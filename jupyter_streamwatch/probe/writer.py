@@ -13,7 +13,7 @@ _SETTING = "spark.sql.streaming.checkpointLocation"
 
 
 def session_of(writer: Any) -> Any:
-    """Return the session that a ``DataStreamWriter`` belongs to."""
+    """Return the session that a ``DataStreamWriter`` belongs to; it is private, and has two names."""
     return getattr(writer, "_spark", None) or getattr(writer, "_session", None)
 
 
@@ -41,8 +41,6 @@ def _options(writer: Any, spark: Any) -> dict[str, str]:
         proto = writer._write_proto  # noqa: SLF001 - there is no public way
         return {name.lower(): value for name, value in proto.options.items()} | {"queryname": proto.query_name}
     java = writer._jwrite  # noqa: SLF001 - there is no public way
-    field = java.getClass().getDeclaredField("extraOptions")
-    field.setAccessible(True)
-    found = field.get(java)
+    found = jvm.field(java, "extraOptions")
     known = ((name, found.get(name)) for name in (_OPTION, "queryname"))
     return {name: str(value.get()) for name, value in known if value.isDefined()}
