@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.ipython.notebooks import ran
 
 CELLS = {
     "setup": """
@@ -69,17 +65,7 @@ finish(counts("city", lambda frame: frame.where("city <> 'Rome'")).start())
 def cells(tmp_path_factory):
     """The cells of the notebook after its run, by name."""
     here = tmp_path_factory.mktemp("guard")
-    notebook = nbformat.v4.new_notebook()
-    for name, source in CELLS.items():
-        text = (
-            source.format(root=str(ROOT), here=str(here), checkpoint=here / "checkpoint") if "{" in source else source
-        )
-        notebook.cells.append(nbformat.v4.new_code_cell(text))
-        notebook.cells[-1].metadata["name"] = name
-    NotebookClient(
-        notebook, timeout=300, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": str(here)}}
-    ).execute()
-    return {cell.metadata["name"]: cell for cell in notebook.cells}
+    return ran(CELLS, here, checkpoint=here / "checkpoint")
 
 
 def shown(cell) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.ipython.notebooks import ran
 
 CELLS = {
     "setup": """
@@ -85,18 +82,7 @@ await asyncio.sleep(0)
 def cells(tmp_path_factory):
     """The cells of the notebook after its run, by name."""
     here = tmp_path_factory.mktemp("notebook")
-    notebook = nbformat.v4.new_notebook()
-    for name, source in CELLS.items():
-        notebook.cells.append(
-            nbformat.v4.new_code_cell(source.format(root=str(ROOT), here=str(here)) if "{" in source else source)
-        )
-        notebook.cells[-1].metadata["name"] = name
-    NotebookClient(
-        notebook, timeout=240, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": str(here)}}
-    ).execute()
-    done = {cell.metadata["name"]: cell for cell in notebook.cells}
-    done["folder"] = here
-    return done
+    return {**ran(CELLS, here), "folder": here}
 
 
 def data(cell) -> list[dict]:
