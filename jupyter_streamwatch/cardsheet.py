@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.format import UNKNOWN, clean, clock, exact, middle, size, when
 from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.runs import goes_on
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.card import Card, Pinned
@@ -81,7 +82,7 @@ def _summary(history: History, card: Card) -> str:
         return f"a restart goes on after batch {done}"
     if not card.replay:
         return f"a restart goes on with batch {card.nextBatch}"
-    under_way = "under way" if _is_active(history) else "not done"
+    under_way = "under way" if goes_on(history.runs) else "not done"
     return f"batch {card.nextBatch} is {under_way}: a restart runs it again"
 
 
@@ -91,13 +92,9 @@ def _done_since(history: History, card: Card) -> int | None:
     What was read of the batch that came next holds no more then: a batch has its progress after its commit.
     """
     last = history.last.batchId if history.last is not None else None
-    if last is None or card.nextBatch is None or last < card.nextBatch or not _is_active(history):
+    if last is None or card.nextBatch is None or last < card.nextBatch or not goes_on(history.runs):
         return None
     return last
-
-
-def _is_active(history: History) -> bool:
-    return bool(history.runs) and history.runs[-1].state == "active"
 
 
 def _where(card: Card) -> Row:

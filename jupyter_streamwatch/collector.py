@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, stops
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import epoch_ms, parse
+from jupyter_streamwatch.trigger import ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -187,7 +188,7 @@ class Collector:
             history.start(event["runId"], event.get("name"), at=at)
             return
         stopped, kind = stops.when(before.runId), self._kinds.get(before.runId)
-        ends_itself = kind in ("once", "availableNow")
+        ends_itself = kind in ONCE
         if before.state == "active" and (stopped is not None or ends_itself):
             history.end(before.runId, at=stopped if stopped is not None else at)  # its event comes after this one
         ended = self._ended_at.get(before.runId)

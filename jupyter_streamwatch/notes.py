@@ -11,6 +11,7 @@ import numpy as np
 
 from jupyter_streamwatch.format import clean, clock, duration, middle, when
 from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.runs import goes_on
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis
@@ -110,7 +111,7 @@ def details(history: History) -> str | None:
 def running(history: History, usual: float | None, now: float) -> Running | None:
     """Describe the running batch once it takes longer than a moment or than usual; None before and without one."""
     batch = history.running
-    if batch is None or not history.runs or history.runs[-1].state != "active" or _finished(history):
+    if batch is None or not goes_on(history.runs) or _finished(history):
         return None
     so_far = None if batch.started is None else max(now - batch.started, 0.0)
     if so_far is None or so_far <= min(MOMENT, usual if usual is not None else MOMENT):

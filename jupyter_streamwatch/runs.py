@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jupyter_streamwatch.trigger import TriggerGuess
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Followed: TypeAlias = Literal["replaced", "restarted"]
 
@@ -48,6 +51,11 @@ class Run:
         if self.exception is not None or self.errorClass is not None:
             return "failed"
         return "ended" if self.over or self.ended is not None or self.restartedBy is not None else "active"
+
+
+def goes_on(runs: Sequence[Run]) -> bool:
+    """Whether the latest of a query's runs is active."""
+    return bool(runs) and runs[-1].state == "active"
 
 
 class RunLog:

@@ -10,6 +10,9 @@ from typing import Any, Literal, TypeAlias, get_args
 Kind: TypeAlias = Literal["default", "processingTime", "once", "availableNow", "continuous", "realTime"]
 Origin: TypeAlias = Literal["stated", "asked", "inferred"]
 
+ONCE: tuple[Kind, ...] = ("once", "availableNow")
+"""Triggers that work through what is there: a query with one ends by itself."""
+
 _UNITS_MS = {
     "ms": 1.0, "millisecond": 1.0, "msec": 1.0,
     "s": 1_000.0, "sec": 1_000.0, "second": 1_000.0,
@@ -63,7 +66,7 @@ class Trigger:
         if isinstance(x, Mapping) and len(x) == 1:
             ((name, value),) = x.items()
             kind = _KINDS.get(str(name).lower())
-            if kind in ("once", "availableNow") and value is True:
+            if kind in ONCE and value is True:
                 return cls(kind, None, origin)
             if kind in ("processingTime", "continuous", "realTime") and isinstance(value, str):
                 return _timed(kind, _length(value), origin, x)

@@ -13,6 +13,7 @@ from jupyter_streamwatch.charts.rows import joined
 from jupyter_streamwatch.diagnosis.load import course
 from jupyter_streamwatch.diagnosis.series import median
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
+from jupyter_streamwatch.runs import goes_on
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
@@ -50,12 +51,8 @@ def plan(history: History) -> Plan | None:
         series=shown,
         lines=shown,
         bins=thinned(batches),
-        extras=(replace(shown[0], column=ETA),) if shown[0].column == "backlog" and _goes_on(history) else (),
+        extras=(replace(shown[0], column=ETA),) if shown[0].column == "backlog" and goes_on(history.runs) else (),
     )
-
-
-def _goes_on(history: History) -> bool:
-    return bool(history.runs) and history.runs[-1].state == "active"
 
 
 def source_names(history: History) -> dict[int, str]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jupyter_streamwatch.charts import theme
+from jupyter_streamwatch.trigger import ONCE
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.charts.rows import Rows
     from jupyter_streamwatch.history import History
 
 MOST = 60  # marks of one kind; the newest stay
-ONCE = ("once", "availableNow")  # a query with such a trigger ends by itself: its state says "Finished", too
 CHARACTER = 0.012  # of the time shown: how much of a narrow chart a character of a word takes
 COLUMNS = ("x", "word", "kind", "label", "align", "offset", "color")
 

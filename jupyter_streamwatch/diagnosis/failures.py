@@ -9,6 +9,7 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.format import middle
 from jupyter_streamwatch.notes import error_line
+from jupyter_streamwatch.runs import goes_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -252,8 +253,7 @@ def _signature(history: History) -> tuple[object, ...] | None:
     facts = history.facts
     if history.name or not facts.temporaryCheckpoint or not facts.sources or not facts.sink:
         return None
-    runs = history.runs
-    if not runs or runs[-1].state != "active" or facts.stateful is None or facts.outputMode is None:
+    if not goes_on(history.runs) or facts.stateful is None or facts.outputMode is None:
         return None
     plan = (facts.stateful, facts.watermarks, facts.trigger, facts.pythonUdf)
     return facts.sources, facts.sink, facts.outputMode, plan

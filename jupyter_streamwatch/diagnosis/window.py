@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.series import known, median
 from jupyter_streamwatch.probe.names import kind
-from jupyter_streamwatch.trigger import Trigger, TriggerGuess
+from jupyter_streamwatch.trigger import ONCE, Trigger, TriggerGuess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ class Window:
     @property
     def once(self) -> bool:
         """Whether the trigger works through what is there and ends."""
-        return self.trigger is not None and self.trigger.kind in ("once", "availableNow")
+        return self.trigger is not None and self.trigger.kind in ONCE
 
     @property
     def idle(self) -> bool:
