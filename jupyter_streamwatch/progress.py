@@ -196,7 +196,9 @@ def parse(x: Any) -> Progress:
     if not any(key in record for key in _TELLING):
         raise ValueError(f"Not a progress record: it has none of {', '.join(_TELLING)}.")
     sources = tuple(_source(source) for source in v.mappings(record.get("sources")))
-    durations = {key: ms for key, value in v.items(record.get("durationMs")) if (ms := v.whole(value)) is not None}
+    durations = {
+        key: ms for key, value in v.items(v.decoded(record.get("durationMs"))) if (ms := v.whole(value)) is not None
+    }
     rows = v.count(record.get("numInputRows"))
     ingested = v.rate(record.get("inputRowsPerSecond"))
     processed = v.rate(record.get("processedRowsPerSecond"))
@@ -292,6 +294,7 @@ def _state_operator(x: Mapping[Any, Any]) -> StateOperatorProgress:
 
 
 def _sink(x: Any) -> SinkProgress:
+    x = v.decoded(x)
     if isinstance(x, str):
         return SinkProgress(description=x)
     if not isinstance(x, Mapping):
@@ -304,7 +307,11 @@ def _sink(x: Any) -> SinkProgress:
 
 
 def _event_time(record: Mapping[Any, Any]) -> dict[str, str]:
-    times = {key: time for key, value in v.items(record.get("eventTime")) if (time := v.timestamp(value)) is not None}
+    times = {
+        key: time
+        for key, value in v.items(v.decoded(record.get("eventTime")))
+        if (time := v.timestamp(value)) is not None
+    }
     if "watermark" not in times:
         old = v.timestamp(record.get("currentWatermark"))  # Spark 2.0 and 2.1
         if old is not None:

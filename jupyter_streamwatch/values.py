@@ -112,8 +112,21 @@ def items(x: Any) -> Iterator[tuple[str, Any]]:
 
 
 def mappings(x: Any) -> list[Mapping[Any, Any]]:
-    """The mappings in a list; nothing of anything else."""
-    return [part for part in x if isinstance(part, Mapping)] if isinstance(x, (list, tuple)) else []
+    """The mappings in a list; nothing of anything else. The list and its parts may also be their JSON."""
+    parts = decoded(x)
+    return (
+        [part for part in map(decoded, parts) if isinstance(part, Mapping)] if isinstance(parts, (list, tuple)) else []
+    )
+
+
+def decoded(x: Any) -> Any:
+    """What the JSON of an object or a list says, as ``prettyJson`` gives for a part of a record; else the value."""
+    if not isinstance(x, str) or x.lstrip()[:1] not in ("{", "["):
+        return x
+    try:
+        return json.loads(x, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return x
 
 
 def metrics(x: Any) -> dict[str, float | str]:

@@ -47,7 +47,7 @@ def recording(found: Iterable[Found], trigger: Trigger | None) -> Recording:
 def _events(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[dict[str, Any]]:
     """Everything as lines of a recording; what is none is added to ``skipped``."""
     ids: dict[str, str] = {}  # of runs, for records that name their run only
-    for each in found:
+    for each in _once(found):
         if each.kind == "progress":
             try:
                 yield {"event": "progress", "progress": parse(_with_id(each.value, ids))}
@@ -64,6 +64,29 @@ def _events(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[dict[str
         else:
             reason, text = each.value
             skipped.append(Skipped(reason, text, each.line or None))
+
+
+def _once(found: Iterable[Found]) -> Iterator[Found]:
+    """Leave out what the record right behind it says as well and more: members explained one by one before it."""
+    held: Found | None = None
+    for each in found:
+        if each.kind == "skipped":
+            yield each
+            continue
+        if held is not None and not _says(each, held):
+            yield held
+        elif held is not None and "id" in held.value:
+            each.value.setdefault("id", held.value["id"])
+        held = each
+    if held is not None:
+        yield held
+
+
+def _says(whole: Found, some: Found) -> bool:
+    if not whole.kind == some.kind == "progress" or "runId" not in some.value or len(some.value) >= len(whole.value):
+        return False
+    own = some.value.keys() - {"id", "startOffset", "endOffset"}  # the next one's, and those of its source
+    return all(name in whole.value and whole.value[name] == some.value[name] for name in own)
 
 
 def _with_id(record: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:

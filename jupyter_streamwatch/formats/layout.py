@@ -19,10 +19,13 @@ _SAFE_ESCAPE = re.compile(r"\\u(00[2-7][0-9a-fA-F])")  # of JSON made safe for H
 _CURLY_KEY = re.compile(r"[“”„][\w.]+[“”„]\s*[:,}\]]")
 _CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
 
-_LINE_KEY = re.compile(r"([^\n]*?)(?:u?[\"'][\w@.\-]+[\"']|\b(?:id|runId)\b)\s*[:=]")
+_LINE_KEY = re.compile(
+    r"([^\n]*?)(?:u?[\"'][\w@.\-]+[\"']|\b(?:id|runId|batchId|numInputRows|\w+PerSecond|durationMs)\b)\s*[:=]"
+)
 _STRUCTURE: Final = frozenset("{}[](), \t")
 MAX_MARGIN: Final = 300  # characters; more is no margin
 
+_JOINT = re.compile(r"[\"']\s*(?:\+|\\\n)\s*(?=[\"'])")  # between the pieces of a string in source code
 _AFTER_BRACE = re.compile(r"[\[\s]*\{((?:\s|\\+[nrt])*)(\\*)(\"\"\w|[\"'])?")
 
 
@@ -135,10 +138,16 @@ def literal(text: str, start: int) -> tuple[str, int, bool] | None:
         end = re.compile(r'(?:[^"]|"")*').match(text, start).end()  # type: ignore[union-attr] # matches the empty text
         return text[start:end].replace('""', '"'), end, end == len(text)
     delimiter = before if before in ("'", '"') else '"' if slashes else ""
-    if not delimiter or not ("\\" in spaced or slashes):
+    if not delimiter:
         return None
     if text[max(0, start - 3) : start] == delimiter * 3 and not slashes and "\\" not in spaced:
         return None
-    body = re.compile(rf"(?:[^{delimiter}\\]|\\.)*", re.DOTALL).match(text, start)
-    end = body.end()  # type: ignore[union-attr] # it matches the empty text
-    return unescape(text[start:end]), end, end >= len(text)
+    body = re.compile(rf"(?:[^{delimiter}\\]|\\.)*", re.DOTALL)
+    end = body.match(text, start).end()  # type: ignore[union-attr] # it matches the empty text
+    pieces = [text[start:end]]
+    while (joint := _JOINT.match(text, end)) and text[end] == text[joint.end()] == delimiter:
+        end = body.match(text, joint.end() + 1).end()  # type: ignore[union-attr] # it matches the empty text
+        pieces.append(text[joint.end() + 1 : end])
+    if len(pieces) == 1 and "\\" not in spaced and not slashes:
+        return None
+    return "".join(map(unescape, pieces)), end, end >= len(text)

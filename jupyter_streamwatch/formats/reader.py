@@ -20,7 +20,8 @@ _COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/|<!--.*?-->|(?:<[-=<]|[←⟵�
 _SEPARATOR = r"\s*(?::(?!//)|=>|->|=(?!=))"
 _QUOTED_KEY = re.compile(r"[uUbBrR]{0,2}(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')" + _SEPARATOR)
 _BARE_KEY = re.compile(r"([A-Za-z0-9_$@.\-/]+)[\"']?" + _SEPARATOR)
-_BLOCK = re.compile(r"([A-Za-z_][\w.\-]*)[^\S\n]+(?=\{[^\S\n]*\n)")  # HOCON leaves the sign out before a brace
+# HOCON leaves the sign out before a brace.
+_BLOCK = re.compile(r"([A-Za-z_][\w.\-]*)[^\S\n]+(?=\{[^\S\n]*\n|\[\s*\{\s)")
 _HALF_KEY = re.compile(r"[\"']([\w.\-]+)" + _SEPARATOR)
 _STRING = re.compile(r"[uUbBrRfF]{0,2}(\"\"\"|'''|\"|')")
 _NUMBER = re.compile(
@@ -36,6 +37,9 @@ _FOREIGN_LINE = re.compile(
     r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b|\[Stage \d|at [\w.$]+\(|\+-[-+]*\+|-{4,}|={4,}"
     r"|Batch: \d|only showing top|scala>|>>>|In ?\[|Out ?\[|Traceback|Caused by|```)"
 )
+_NAMES: Final = frozenset({"id", "runId"})
+_ONCE: Final = frozenset({"timestamp", "batchId", "numInputRows", "durationMs"})
+_OF_A_SOURCE: Final = frozenset({"description", "startOffset", "endOffset"})  # whose brace may be missing
 _OPENS = re.compile(r"made progress|[{(]\s*$")
 
 
@@ -63,7 +67,8 @@ def read_open(
     Returns:
         The levels from the innermost out: each the objects that stand side by side on it; and how far it was read.
     """
-    reader = _Reader(text[:end], start, margin)
+    first = margin.match(text, start) if margin else None
+    reader = _Reader(text[:end], first.end() if first else start, margin)
     levels: list[list[Any]] = []
     while not reader.done():
         level: list[Any] = [reader.members()]
@@ -163,14 +168,19 @@ class _Reader:
             key = None if here == "," else self._key()
             if key is None:
                 self._junk()
-            elif (key in ("id", "runId") and key in out) or (
-                key == "runId" and self.root is not out and key in self.root
-            ):
+            elif self._begins(key, out):
                 self.pos = start
                 self.stopped = True
-            elif (value := self.value()) is not MISSING:
+            elif (value := self.value()) is not MISSING and not (key in _ONCE and key in out):
                 out[key] = value
         return out
+
+    def _begins(self, key: str, inside: dict[str, Any]) -> bool:
+        """Whether another record begins with this key: it is there already, and not as that of a source."""
+        if key in inside:
+            of_a_source = key == "numInputRows" and inside.keys() & _OF_A_SOURCE
+            return key in _NAMES or (key in _ONCE and inside is self.root and not of_a_source)
+        return key == "runId" and key in (self.root or ())
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         return pattern.match(self.text, self.pos)

@@ -112,7 +112,8 @@ def part(value: dict[str, Any]) -> dict[str, Any] | None:
     """The record of which this is a part: a state operator, a source, durations, or some of its members."""
     if _like(value, OPERATOR):
         return {"stateOperators": [value]}
-    if _like(value, SOURCE) and value.keys() & {"description", "startOffset", "endOffset"}:
+    whole = value.keys() & {"runId", "batchId"}
+    if _like(value, SOURCE) and not whole and value.keys() & {"description", "startOffset", "endOffset"}:
         return {"sources": [value]}
     if "triggerExecution" in value and _like(value, DURATIONS):
         return {"durationMs": value}
@@ -176,11 +177,15 @@ def _of_members(value: dict[str, Any]) -> Iterator[Item]:
 
 
 def _of_cell(cell: Any) -> Iterator[Item]:
-    """What a notebook cell shows: one form of each output (they say the same), and Markdown, but no code."""
+    """What a notebook cell shows: one form of each output (they say the same), and Markdown, but no code.
+
+    Databricks keeps the progress that it shows under a cell in the cell's metadata and not among its outputs.
+    """
     if not isinstance(cell, dict):
         return
     if cell.get("cell_type") != "code":
         yield from items(cell.get("source"), "text")
+    yield from items(cell.get("metadata"))
     for output in cell.get("outputs") or ():
         data = output.get("data") if isinstance(output, dict) else None
         if not isinstance(data, dict):

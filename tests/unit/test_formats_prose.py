@@ -1,0 +1,134 @@
+"""Records as source files, notes and notebooks hold them: in pieces, explained, escaped, beside other text."""
+
+from __future__ import annotations
+
+import json
+
+import jupyter_streamwatch as sw
+
+ID, RUN = "5b0c7d1e-3f52-4a86-9d17-c2e84f60a9b3", "e91a6f24-70bd-4c35-8a6e-1d3f5b7c9024"
+
+
+def record(batch=41, rows=130, **more):
+    """A batch of a foreach query on Kafka, as Spark 2.4 reports it."""
+    return {
+        "id": ID,
+        "runId": RUN,
+        "name": "orders",
+        "timestamp": "2019-05-14T08:30:00.000Z",
+        "batchId": batch,
+        "numInputRows": rows,
+        "inputRowsPerSecond": 13.0,
+        "processedRowsPerSecond": 100.0,
+        "durationMs": {"addBatch": 1240, "getBatch": 3, "getOffset": 7, "triggerExecution": 1300, "walCommit": 21},
+        "stateOperators": [],
+        "sources": [
+            {
+                "description": "KafkaSource[Subscribe[orders]]",
+                "startOffset": {"orders": {"0": 9000}},
+                "endOffset": {"orders": {"0": 9000 + rows}},
+                "numInputRows": rows,
+            }
+        ],
+        "sink": {"description": "org.apache.spark.sql.execution.streaming.ForeachSink@1a2b3c4d"},
+        **more,
+    }
+
+
+def pretty(value):
+    return json.dumps(value, indent=2, separators=(",", " : "))
+
+
+def rows(text):
+    return [one.numInputRows for one in sw.load(text).progress]
+
+
+def piece(count, added):
+    """A few members of a record, without its braces."""
+    return (
+        f'  "numInputRows" : {count},\n  "processedRowsPerSecond" : 50.5,\n'
+        f'  "durationMs" : {{\n    "addBatch" : {added},\n    "triggerExecution" : {added + 90}\n  }}\n'
+    )
+
+
+def test_a_string_that_source_code_joins_is_one_text():
+    """The pieces of a string in Java, Scala or JavaScript are read together, with the source and the sink."""
+    lines = pretty(record()).split("\n")
+    for first, between in (
+        ('"', '\\n" +\n            "'),
+        ('"', '" +\n    "'),
+        ("'", "'\n + '"),
+        ('"', '\\n" \\\n  "'),
+    ):
+        quote = first
+        inside = [line.replace('"', '\\"') if quote == '"' else line for line in lines]
+        (read,) = sw.load(f"String json = {quote}{between.join(inside)}{quote};\n").progress
+        assert (read.numInputRows, read.sources[0].moved) == (130, True)
+        assert "ForeachSink" in read.sink.description
+
+
+def test_pieces_that_follow_each_other_are_not_mixed():
+    """Measurements of one query after another, each without its braces, are so many records."""
+    notes = (
+        f"Without tuning:\n```json\n{piece(200, 9000)}````\nWith 1 partition\n```JSON\n{piece(210, 400)}```\nbetter\n"
+    )
+    read = sw.load(notes).progress
+    assert [(one.numInputRows, one.durationMs["addBatch"]) for one in read] == [(200, 9000), (210, 400)]
+
+
+def test_members_that_are_quoted_after_a_cut_record_do_not_change_it():
+    """What a text says of other runs below a record that was cut is not taken for that record's."""
+    cut = pretty(record()).split('  "stateOperators"')[0]
+    text = f'{cut}\n  ...\nWith a limit of 500:\n    "numInputRows" : 498,\n    "processedRowsPerSecond" : 160.0\n'
+    first, other = sw.load(text).progress
+    assert (first.batchId, first.numInputRows, first.processedRowsPerSecond) == (41, 130, 100.0)
+    assert (other.batchId, other.numInputRows) == (None, 498)
+
+
+def test_members_explained_before_the_record_are_not_another_one():
+    """Single members with a sentence each, and the record they are from, are one record."""
+    members = pretty(record()).split("\n", 1)[1]
+    text = (
+        f'/*\n "runId" : "{RUN}"\n is new after each start\n "batchId" : 41,\n the number of the batch\n\n{members}\n*/'
+    )
+    (read,) = sw.load(text).progress
+    assert (read.id, read.batchId, read.numInputRows) == (ID, 41, 130)
+
+
+def test_names_without_quotes_behind_comment_signs_are_read():
+    """A record that was typed off into a comment has no quotes and lacks a colon."""
+    text = (
+        "    query.recentProgress // something like\n    //numInputRows : 5120,\n    //durationMs : {\n"
+        "    //  addBatch : 800,\n    //  triggerExecution : 850\n    //  walCommit : 12\n    //}\n"
+        "    //stateOperators [ {\n    //  numRowsTotal : 9,\n    //  numRowsUpdated : 4\n    // } ]\n    //sink\n"
+    )
+    (read,) = sw.load(text).progress
+    assert (read.numInputRows, read.durationMs) == (5120, {"addBatch": 800, "triggerExecution": 850, "walCommit": 12})
+    assert read.stateOperators[0].numRowsTotal == 9
+
+
+def test_parts_as_text_of_json_are_read():
+    """A listener that logs ``prettyJson`` of each part makes strings of sources, operators and the sink."""
+    operator = pretty({"operatorName": "dedupe", "numRowsTotal": 70, "numRowsUpdated": 3})
+    made = record(stateOperators=[operator], sources=[pretty(one) for one in record()["sources"]])
+    made |= {"sink": pretty(record()["sink"]), "durationMs": json.dumps(record()["durationMs"])}
+    for text in ("2024-01-02 INFO app - " + json.dumps(made), repr(made)):
+        (read,) = sw.load(text).progress
+        assert (read.durationMs["addBatch"], read.stateOperators[0].numRowsTotal) == (1240, 70)
+        assert (read.sources[0].moved, "ForeachSink" in read.sink.description) == (True, True)
+
+
+def test_one_line_of_names_and_values_is_a_batch():
+    """A line that a script prints for each batch keeps its number, though it names offsets as a source does."""
+    text = (
+        "batchId=6 numInputRows=90 startOffset={'t': {'0': 5}} endOffset={'t': {'0': 95}}\nbatchId=7 numInputRows=0\n"
+    )
+    assert [(one.batchId, one.numInputRows) for one in sw.load(text).progress] == [(6, 90), (7, 0)]
+
+
+def test_progress_in_the_metadata_of_a_notebook_is_read():
+    """Databricks keeps what it shows of a stream under a cell in the metadata of the cell."""
+    states = {"q": [{"name": "q", "progressJson": None}, {"name": "q", "progressJson": pretty(record())}]}
+    metadata = {"application/vnd.databricks.v1+cell": {"streamStates": states, "title": ""}}
+    cell = {"cell_type": "code", "metadata": metadata, "outputs": [], "source": ["df.writeStream.start()"]}
+    assert rows(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 0})) == [130]
