@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _ROWS_A_TASK = 20_000  # rows that keep a task busy for longer than it costs to start it
 _STATE_A_TASK = 200_000
 _DEFAULT = 200  # spark.sql.shuffle.partitions where nobody sets it
+_ASKS, _ASKS_OF_A_JOIN = 2, 8  # how often a batch asks for the state of one partition
 _KEEP = 4  # partitions: enough for the cores of a small machine
 
 
@@ -95,21 +96,31 @@ def _inferred(records: tuple[Progress, ...]) -> int | None:
     The in-memory provider counts, since it was loaded, how often a partition's state was found in its cache. An
     aggregation asks twice a batch (to read and to save), a join asks for four stores. After a restart the count begins
     again, and each partition's state is missing from the cache once: 200 misses are the default number of partitions.
+    All operators but the global ones have the same number, so what proves the most is the least there can be.
     """
     if all(_loaded_by_default(operator.customMetrics) for operator in records[-1].stateOperators):
         return _DEFAULT
-    asks = 8 if len(records[-1].sources) > 1 else 2
     ran = [one for one in records if one.kind != "idle" and one.batchId is not None] or list(records[-1:])
     last = ran[-1]
     if not last.batchId or not last.stateOperators:
         return None
     before = ran[-2] if len(ran) > 1 else None
-    hits = _hits(last.stateOperators[0])
-    if before is not None and before.stateOperators and before.batchId == last.batchId - 1:
-        hits, batches = hits - _hits(before.stateOperators[0]), 1
+    batches = last.batchId  # the first batch finds no state to ask for
+    if before is not None and len(before.stateOperators) == len(last.stateOperators) and before.batchId == batches - 1:
+        batches = 1
+        hits = [_hits(now) - _hits(was) for now, was in zip(last.stateOperators, before.stateOperators, strict=True)]
     else:
-        batches = last.batchId  # the first batch finds no state to ask for
-    return int(hits // (asks * batches)) if hits > 0 else None
+        hits = [_hits(one) for one in last.stateOperators]
+    return max((_least(each / batches, len(last.sources)) for each in hits), default=0) or None
+
+
+def _least(asked: float, sources: int) -> int:
+    """Return the least number of partitions that asks so often in a batch.
+
+    More than the default are rather a source that is joined with itself, which is listed once.
+    """
+    least = int(asked // (_ASKS_OF_A_JOIN if sources > 1 else _ASKS))
+    return int(asked // _ASKS_OF_A_JOIN) if least > _DEFAULT else max(least, 0)
 
 
 def _loaded_by_default(metrics: Mapping[str, float]) -> bool:

@@ -92,3 +92,19 @@ def test_partitions_are_inferred_for_old_sparks():
         records(ms=4900, rows=30, state=lambda i: [{**state(i)[0], "customMetrics": {"loadedMapCacheHitCount": 8 * i}}])
     )
     assert "too-many-partitions" not in codes(few)
+
+
+def test_the_partitions_of_a_join_with_itself_are_not_made_more():
+    """A source that is joined with itself is one source: its many asks are four stores, not four times the partitions.
+
+    What is said to be the least may not be more than there are, whatever operator proves the most.
+    """
+
+    def state(i):
+        asked = (1600 * i, 200 * i)  # 200 partitions: four stores read and saved; a deduplication asks once
+        old = {"numRowsTotal": 80, "numRowsUpdated": 30, "memoryUsedBytes": 140_000}
+        return [{**old, "customMetrics": {"loadedMapCacheHitCount": hits}} for hits in asked]
+
+    for made in (records(ms=4900, rows=30, state=state), records(ms=4900, rows=30, state=state)[6:7]):
+        title = hint(judge(made), "too-many-partitions").title
+        assert title.startswith("At least 200 shuffle partitions")
