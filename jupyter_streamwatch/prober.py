@@ -91,12 +91,17 @@ def look_at(spark: Any, history: History, runId: str, query: Any, *, classic: bo
     """Read status and running batch of an active run; True when something changed."""
     status = probe.status(query) if query is not None else None
     before = history.running
-    running = probe.running(spark, runId, before) if classic else None
+    running = probe.running(spark, runId, before) if classic else probe.by_status(status, runId, _next(history), before)
     news = status is not None and _without_time(status) != _without_time(history.status)
     if news:
         history.set_status(status)
     history.set_running(running)
     return news or running != before
+
+
+def _next(history: History) -> int | None:
+    last, run = history.last, history.runs[-1]
+    return last.batchId + 1 if last is not None and last.runId == run.runId and last.batchId is not None else None
 
 
 def _without_time(status: Status | None) -> tuple[Any, ...]:

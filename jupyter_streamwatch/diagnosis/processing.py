@@ -31,24 +31,27 @@ def batch_stuck(window: Window, load: Load) -> Hint | None:
     ran, quiet, usual = hangs
     ids = (batch.batchId,) if batch.batchId is not None else ()
     tasks = bool(batch.tasksRunning)
-    run = "1 task runs" if batch.tasksRunning == 1 else f"{batch.tasksRunning} tasks run"
-    where = run if tasks else "no task runs, so the driver waits"
+    task_waits = "A task waits for something outside Spark, or loops"
+    driver_waits = "the sink, the source or a function on the driver does not return, or no executor is left"
+    if quiet is None:
+        cause = f"The batch hangs, or is very slow; Connect does not show its tasks. {task_waits}, or {driver_waits}."
+    elif tasks:
+        run = "1 task runs" if batch.tasksRunning == 1 else f"{batch.tasksRunning} tasks run"
+        cause = f"The batch hangs: {run}. {task_waits}."
+    else:
+        cause = f"The batch hangs: no task runs, so the driver waits. {driver_waits[0].upper()}{driver_waits[1:]}."
+    silence = "" if quiet is None else f" and no task has finished for {duration(quiet)}"
     return Hint(
         code="batch-stuck",
         severity="critical",
-        title=f"The running batch takes {duration(ran)} and no task has finished for {duration(quiet)}",
+        title=f"The running batch takes {duration(ran)}{silence}",
         evidence=gathered(
             Evidence("running for", ran, "ms", ids),
-            Evidence("no task finished for", quiet, "ms", ids),
+            Evidence("no task finished for", quiet, "ms", ids) if quiet is not None else None,
             Evidence("usual batch time", usual, "ms", window.evidence()) if usual is not None else None,
             Evidence("tasks running", batch.tasksRunning, "", ids) if batch.tasksRunning is not None else None,
         ),
-        cause=f"The batch hangs: {where}."
-        + (
-            " A task waits for something outside Spark, or loops."
-            if tasks
-            else " The sink, the source or a function on the driver does not return, or no executor is left."
-        ),
+        cause=cause,
         fix="Look at the stack of the thread that hangs (Spark UI, Executors, Thread Dump). Give calls to other systems"
         " a time-out. Stopping and starting the query repeats this batch from its checkpoint.",
         link=API + "#managing-streaming-queries",

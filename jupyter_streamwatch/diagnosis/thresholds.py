@@ -58,6 +58,7 @@ class Thresholds:
     stuck_least: float = _of(20_000.0, "ms", "Below, nobody has begun to worry.")
     stuck_first: float = _of(600_000.0, "ms", "A first batch has no usual time and may read everything.")
     stuck_quiet: float = _of(10_000.0, "ms", "While tasks finish, a batch is slow, not stuck.")
+    stuck_unseen: float = _of(3.0, "x as long", "Where tasks are not seen (Connect), a slow batch looks the same.")
 
     # Where the time goes
     part: float = _of(0.3, "of the batch", "Checkpoint, planning and listing are usually far below.", MEASURED)

@@ -24,8 +24,12 @@ def verdict(window: Window, load: Load) -> Verdict:
     return _ended(window) or _waiting(window) or _busy(window, load)
 
 
-def stuck(window: Window) -> tuple[float, float, float | None] | None:
-    """Return (ms the batch runs, ms without a finished task, usual ms or None) of a batch that hangs, else None."""
+def stuck(window: Window) -> tuple[float, float | None, float | None] | None:
+    """Tell of a batch that hangs: (ms it runs, ms without a finished task, usual ms); None when none does.
+
+    Where nothing tells of its tasks (Connect), the silence is None and the batch must run far longer: a slow one looks
+    the same.
+    """
     batch, now, t = window.history.running, window.now, window.t
     run = window.run
     if batch is None or now is None or batch.started is None or run is None or batch.runId != run.runId:
@@ -39,6 +43,8 @@ def stuck(window: Window) -> tuple[float, float, float | None] | None:
     longest = max(t.stuck_factor * usual, t.stuck_least) if usual is not None else t.stuck_first
     # Tasks of a batch take at most as long as the batch: silence for half of its usual time is ordinary.
     calm = max(t.stuck_quiet, (usual or 0.0) / 2)
+    if batch.tasksTotal is None:
+        return (ran, None, usual) if ran > t.stuck_unseen * longest else None
     return (ran, quiet, usual) if ran > longest and quiet > calm else None
 
 
@@ -90,7 +96,8 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
     if hangs:
         ran, quiet, usual = hangs
         than = f"; usual are {duration(usual)}" if usual is not None else ""
-        return "stuck", f"The running batch takes {duration(ran)}{than}. No task has finished for {duration(quiet)}."
+        silence = "Its tasks are not seen" if quiet is None else f"No task has finished for {duration(quiet)}"
+        return "stuck", f"The running batch takes {duration(ran)}{than}. {silence}."
     record = history.record
     mine = record is not None and window.owns(record)
     if window.rows == 0 and not mine:

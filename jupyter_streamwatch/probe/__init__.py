@@ -9,8 +9,8 @@ from __future__ import annotations
 from jupyter_streamwatch.probe import names
 from jupyter_streamwatch.probe.about import facts
 from jupyter_streamwatch.probe.batch_tasks import tasks
-from jupyter_streamwatch.probe.running_batch import running
+from jupyter_streamwatch.probe.running_batch import by_status, running
 from jupyter_streamwatch.probe.session import active, environment, status
 from jupyter_streamwatch.probe.shape_of import shape
 
-__all__ = ["active", "environment", "facts", "names", "running", "shape", "status", "tasks"]
+__all__ = ["active", "by_status", "environment", "facts", "names", "running", "shape", "status", "tasks"]

@@ -6,10 +6,12 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from jupyter_streamwatch.history import RunningBatch
+from jupyter_streamwatch.history import RunningBatch, Status
 from jupyter_streamwatch.probe import jvm, store
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.probe.store import Batch, Job, Store, of_batch
+
+_RUNS = "Processing new data"  # Spark's status message from before a batch is planned until its sink has returned
 
 _WINDOWS = (16, 128, 1_024)
 """Newest jobs looked at, until one is older than the batch. Spark keeps 1,000 (``spark.ui.retainedJobs``)."""
@@ -31,6 +33,26 @@ def running(spark: Any, runId: str, before: RunningBatch | None = None) -> Runni
         What is known, or None when no batch runs or Spark does not say (Connect, a stopped session).
     """
     return ask(spark, lambda: _look(spark, runId, before), None, seconds=2.0)
+
+
+def by_status(
+    status: Status | None, runId: str, batchId: int | None, before: RunningBatch | None
+) -> RunningBatch | None:
+    """Tell the running batch by Spark's status, where nothing tells of its tasks (Connect).
+
+    Its start is the first look that saw it: it runs at least since then.
+
+    Args:
+        status: the query's status as just asked.
+        runId: the run's id.
+        batchId: the batch that follows the last one reported; None when none is.
+        before: what the last look returned.
+    """
+    if status is None or not status.isTriggerActive or status.message != _RUNS:
+        return None
+    same = before is not None and (before.runId, before.batchId) == (runId, batchId)
+    started = before.started if before is not None and same else status.seen
+    return RunningBatch(runId, batchId, started=started, seen=status.seen)
 
 
 def _look(spark: Any, runId: str, before: RunningBatch | None) -> RunningBatch | None:

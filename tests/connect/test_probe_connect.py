@@ -75,6 +75,28 @@ def test_explaining_prints_nothing(connect, capsys):
     query.stop()
 
 
+def test_a_batch_that_takes_its_time_is_seen_running(connect):
+    """Nothing tells of its tasks, but Spark's status tells that it runs, and for how long it has been seen to."""
+
+    def linger(frame, batch):
+        import time
+
+        time.sleep(8)
+
+    query = rate(connect).writeStream.foreachBatch(linger).trigger(processingTime="10 seconds").start()
+    runId = str(query.runId)
+
+    def look(before=None):
+        return probe.by_status(probe.status(query), runId, 0, before)
+
+    begun = wait_until(look, 60, "the batch")
+    later = wait_until(lambda: (seen := look(begun)) and seen.seen > begun.seen + 1_000 and seen, 10, "a later look")
+    assert (later.runId, later.batchId, later.started) == (runId, 0, begun.seen)
+    assert (later.jobs, later.tasksTotal, later.tasksRunning) == (None, None, None)
+    wait_until(lambda: look(begun) is None, 30, "its end")
+    query.stop()
+
+
 def test_a_server_that_is_away_answers_unknown(connect):
     """While the server does not answer, who asks waits for the time given, and learns nothing."""
     from pyspark import SparkContext

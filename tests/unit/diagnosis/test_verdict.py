@@ -100,7 +100,7 @@ def test_stuck_is_only_said_of_a_live_query():
     now = BEGIN + 1e6
     history = stuck_history(started=now - 1e5, last_end=None)
     assert diagnose(history, 2).verdict == "keeping-up"
-    history.set_running(RunningBatch("run-1", 19, started=now - 1e5))
+    history.set_running(RunningBatch("run-1", 19, started=now - 1e5, tasksTotal=1))
     assert diagnose(history, 2, now=now).verdict == "keeping-up"
 
 
@@ -108,17 +108,32 @@ def test_an_old_look_at_the_running_batch_proves_nothing():
     """When the probe has stopped, the batch may have ended long since."""
     now = BEGIN + 1e6
     history = history_of(records())
-    history.set_running(RunningBatch("run-1", 20, started=now - 60_000, seen=now - 50_000))
+    history.set_running(RunningBatch("run-1", 20, started=now - 60_000, tasksTotal=4, seen=now - 50_000))
     assert diagnose(history, 2, now=now).verdict == "keeping-up"
-    history.set_running(RunningBatch("run-1", 20, started=now - 60_000, seen=now - 1_000))
+    history.set_running(RunningBatch("run-1", 20, started=now - 60_000, tasksTotal=4, seen=now - 1_000))
     assert diagnose(history, 2, now=now).verdict == "stuck"
+
+
+@pytest.mark.parametrize(("ran", "verdict"), [(59_000, "keeping-up"), (61_000, "stuck")])
+def test_where_tasks_are_not_seen_a_batch_must_run_three_times_as_long(ran, verdict):
+    """Over Connect a slow batch looks like one that hangs; what is said does not claim to have seen tasks."""
+    now = BEGIN + 1e6
+    history = history_of(records())
+    history.set_running(RunningBatch("run-1", 20, started=now - ran, seen=now))
+    made = diagnose(history, 2, now=now)
+    assert made.verdict == verdict
+    if verdict == "stuck":
+        (hint,) = (hint for hint in made.hints if hint.code == "batch-stuck")
+        assert "Connect does not show its tasks" in hint.cause
+        assert {evidence.name for evidence in hint.evidence} == {"running for", "usual batch time"}
+        assert "task has finished" not in hint.title + made.reason
 
 
 def test_a_first_batch_is_stuck_only_after_very_long():
     """It has no usual time and may read everything there is."""
     history = History("q")
     history.start("run-1", at=BEGIN)
-    history.set_running(RunningBatch("run-1", 0, started=BEGIN))
+    history.set_running(RunningBatch("run-1", 0, started=BEGIN, tasksTotal=1))
     assert diagnose(history, now=BEGIN + 590_000).verdict == "starting"
     assert diagnose(history, now=BEGIN + 610_000).verdict == "stuck"
 
@@ -128,7 +143,7 @@ def test_stuck_is_five_times_the_usual_time(ran, verdict):
     """Of batches of six seconds a slow one may take half a minute."""
     now = BEGIN + 1e6
     history = history_of(records(ms=6000, interval=10_000))
-    history.set_running(RunningBatch("run-1", 20, started=now - ran))
+    history.set_running(RunningBatch("run-1", 20, started=now - ran, tasksTotal=1))
     assert diagnose(history, 10, now=now).verdict == verdict
 
 
