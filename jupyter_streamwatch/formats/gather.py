@@ -10,10 +10,11 @@ from jupyter_streamwatch.recording import NO_ID, Recording, Skipped
 from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_streamwatch.formats.salvage import Found
 
+_AFTERWARDS: Final = 1_000.0  # ms between the end of what progress measures and the line about a late batch
 NOTHING: Final = "No progress of a streaming query was found."
 
 
@@ -32,7 +33,8 @@ def recording(found: Iterable[Found], trigger: Trigger | None) -> Recording:
     A record that stands there twice is twice in ``progress``, and one batch in its history.
     """
     skipped: list[Skipped] = []
-    result = Recording.from_events(_events(found, skipped))
+    late: list[Mapping[str, Any]] = []
+    result = Recording.from_events(_events(found, skipped, late))
     result.skipped += skipped
     if not result.queries and not result.skipped:
         result.skipped.append(Skipped(NOTHING))
@@ -41,11 +43,30 @@ def recording(found: Iterable[Found], trigger: Trigger | None) -> Recording:
             query.state_trigger(trigger)
         if query.facts.sparkVersion is None and "Spark" in result.environment:
             query.set_facts(replace(query.facts, sparkVersion=result.environment["Spark"]))
+    _set_intervals(result, late)
     return result
 
 
-def _events(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[dict[str, Any]]:
-    """Everything as lines of a recording; what is none is added to ``skipped``."""
+def _set_intervals(result: Recording, late: list[Mapping[str, Any]]) -> None:
+    """Tell a query its trigger interval, where Spark has logged it for one of its batches that took longer.
+
+    That line names no query: of several it is the one that has reported a batch of just that length.
+    """
+    for event in late:
+        lengths = {
+            one.id
+            for one in result.progress
+            if one.batchDuration is not None and 0 <= event["spentMs"] - one.batchDuration <= _AFTERWARDS
+        }
+        ids = set(result.queries) if len(result.queries) == 1 else lengths
+        query = result.queries[ids.pop()] if len(ids) == 1 else None
+        if query is not None and (query.facts.trigger is None or query.facts.trigger.kind == "processingTime"):
+            trigger = Trigger("processingTime", event["intervalMs"], "asked")
+            query.set_facts(replace(query.facts, trigger=trigger))
+
+
+def _events(found: Iterable[Found], skipped: list[Skipped], late: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Everything as lines of a recording; what is none goes to ``skipped``, a batch that was too long to ``late``."""
     ids: dict[str, str] = {}  # of runs, for records that name their run only
     for each in _once(found):
         if each.kind == "progress":
@@ -53,6 +74,8 @@ def _events(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[dict[str
                 yield {"event": "progress", "progress": parse(_with_id(each.value, ids))}
             except ValueError as error:
                 skipped.append(Skipped(str(error), str(each.value)[:200], each.line or None))
+        elif each.kind == "event" and each.value["event"] == "late":
+            late.append(each.value)
         elif each.kind == "event":
             if each.value["runId"] is not None:
                 ids[each.value["runId"]] = each.value["id"]

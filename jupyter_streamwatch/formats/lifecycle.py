@@ -1,4 +1,4 @@
-"""What a driver log says in words about a query's life: it started, it ended with an error."""
+"""What a driver log says in words about a query's life: it started, it was late, it ended with an error."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ _IDS: Final = rf"\[id = {_UUID}, runId = {_UUID}\]"
 _SAID = re.compile(
     rf"Starting (?:(?P<name>[^\[\n]{{1,200}}?) )?{_IDS}\."
     rf"|Query (?:[^\[\n]{{1,200}}? )?{_IDS} terminated with (?P<how>error|exception)(?:: (?P<why>[^\n]*))?"
+)
+# ProcessingTimeExecutor, right after the progress of the batch; it names no query.
+_LATE = re.compile(
+    r"Current batch is falling behind\. The trigger interval is ([1-9]\d{0,11}) milliseconds,"
+    r" but spent (\d{1,12}) milliseconds"
 )
 _LOG_LINE = re.compile(
     r"\s*\[?(?:\d{2,4}[-/.]\d\d?[-/.]\d|\d\d:\d\d:\d\d|(?:INFO|WARN|ERROR|DEBUG)\b)|\s*(?:```|>>>|In ?\[)"
@@ -37,6 +42,8 @@ def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
             "event": "terminated", "id": said[4], "runId": said[5], "at": None,
             "exception": exception or "terminated with an error", "errorClass": error_class and error_class[1],
         }  # fmt: skip
+    for said in _LATE.finditer(text, start, end) if "falling behind" in text[start:end] else ():
+        yield {"event": "late", "runId": None, "intervalMs": float(said[1]), "spentMs": float(said[2])}
 
 
 def _trace(text: str, at: int, end: int) -> str:

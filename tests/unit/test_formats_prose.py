@@ -132,3 +132,38 @@ def test_progress_in_the_metadata_of_a_notebook_is_read():
     metadata = {"application/vnd.databricks.v1+cell": {"streamStates": states, "title": ""}}
     cell = {"cell_type": "code", "metadata": metadata, "outputs": [], "source": ["df.writeStream.start()"]}
     assert rows(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 0})) == [130]
+
+
+def late_log(seconds, interval, queries=1, ids=(ID, "77c0a1b2-0d1e-4f3a-8b5c-6d7e8f901234")):
+    """A driver log of queries whose batches take longer than the trigger interval; Spark says so after each."""
+    lines = []
+    for batch in range(8):
+        for query in range(queries):
+            took = seconds * 1000 + 37 * batch + 4000 * query
+            start = f"2024-03-04T10:{(batch * seconds) // 60:02d}:{(batch * seconds) % 60:02d}.{137 + batch}Z"
+            parts = {"addBatch": took - 60, "getBatch": 1, "triggerExecution": took, "walCommit": 20}
+            made = record(40 + batch, id=ids[query], runId=ids[query], timestamp=start, durationMs=parts)
+            said = f"The trigger interval is {interval + 1000 * query} milliseconds, but spent {took + 3} milliseconds"
+            lines += [
+                f"24/03/04 10:01:09 INFO MicroBatchExecution: Streaming query made progress: {pretty(made)}",
+                f"24/03/04 10:01:09 WARN ProcessingTimeExecutor: Current batch is falling behind. {said}",
+            ]
+    return "\n".join(lines)
+
+
+def test_the_interval_is_known_from_the_line_about_a_late_batch():
+    """Spark logs the trigger interval with each batch that took longer; nothing else in a log tells it then."""
+    recording = sw.load(late_log(14, 10_000))
+    (query,) = recording.queries.values()
+    assert (query.trigger.kind, query.trigger.interval_ms) == ("processingTime", 10_000)
+    (diagnosis,) = recording.diagnose().values()
+    assert diagnosis.verdict == "falling-behind"
+    assert next(iter(sw.load(late_log(14, 10_000), trigger="1 minute").queries.values())).trigger.interval_ms == 60_000
+
+
+def test_the_line_about_a_late_batch_goes_to_the_query_whose_batch_it_was():
+    """It names no query: the length of the batch tells, and where it fits none or two, nothing is assumed."""
+    recording = sw.load(late_log(14, 10_000, queries=2))
+    assert [query.trigger.interval_ms for query in recording.queries.values()] == [10_000, 11_000]
+    other = late_log(14, 10_000, queries=2).replace("but spent 1", "but spent 9")
+    assert [query.trigger for query in sw.load(other).queries.values()] == [None, None]
