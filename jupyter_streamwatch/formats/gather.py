@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_streamwatch.formats.salvage import Found
+    from jupyter_streamwatch.progress import Progress
 
+CODE: Final = "The names of a progress record without a single number, as source code has them."
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AFTERWARDS: Final = 1_000.0  # ms between the end of what progress measures and the line about a late batch
 NOTHING: Final = "No progress of a streaming query was found."
 
@@ -70,10 +74,11 @@ def _events(found: Iterable[Found], skipped: list[Skipped], late: list[Mapping[s
     ids: dict[str, str] = {}  # of runs, for records that name their run only
     for each in _once(found):
         if each.kind == "progress":
-            try:
-                yield {"event": "progress", "progress": parse(_with_id(each.value, ids))}
-            except ValueError as error:
-                skipped.append(Skipped(str(error), str(each.value)[:200], each.line or None))
+            read = _read(each, ids)
+            if isinstance(read, Skipped):
+                skipped.append(read)
+            else:
+                yield {"event": "progress", "progress": read}
         elif each.kind == "event" and each.value["event"] == "late":
             late.append(each.value)
         elif each.kind == "event":
@@ -87,6 +92,25 @@ def _events(found: Iterable[Found], skipped: list[Skipped], late: list[Mapping[s
         else:
             reason, text = each.value
             skipped.append(Skipped(reason, text, each.line or None))
+
+
+def _read(found: Found, ids: dict[str, str]) -> Progress | Skipped:
+    try:
+        progress = parse(_with_id(found.value, ids))
+    except ValueError as error:
+        return Skipped(str(error), str(found.value)[:200], found.line or None)
+    return progress if _tells(progress) else Skipped(CODE, str(found.value)[:200], found.line or None)
+
+
+def _tells(progress: Progress) -> bool:
+    """Whether anything is known; source code has the names of a record, and where its values stand expressions."""
+    known: list[Any] = [progress.start_ms, progress.batchId, progress.numInputRows, progress.batchDuration]
+    known += [progress.inputRowsPerSecond, progress.processedRowsPerSecond, progress.durationMs or None]
+    known += [value for one in progress.stateOperators for name, value in one.items() if name != "operatorName"]
+    known += [value for one in progress.sources for name, value in one.items() if name != "description"]
+    if any(value not in (None, {}) and not isinstance(value, str) for value in known):
+        return True
+    return any(_UUID.fullmatch(id) for id in (progress.id or "", progress.runId or "") if id != NO_ID)
 
 
 def _once(found: Iterable[Found]) -> Iterator[Found]:

@@ -167,3 +167,18 @@ def test_the_line_about_a_late_batch_goes_to_the_query_whose_batch_it_was():
     assert [query.trigger.interval_ms for query in recording.queries.values()] == [10_000, 11_000]
     other = late_log(14, 10_000, queries=2).replace("but spent 1", "but spent 9")
     assert [query.trigger for query in sw.load(other).queries.values()] == [None, None]
+
+
+def test_source_code_is_no_progress():
+    """Code that builds or reads a record has its names, but no number: there is nothing to show and to judge."""
+    code = (
+        "def row(p):\n    return {\n        'batchId': p.batchId,\n        'timestamp': p.timestamp,\n"
+        "        'numInputRows': p.numInputRows,\n        'inputRowsPerSecond': p.get('inputRowsPerSecond') or 0,\n"
+        "        'durationMs': p.durationMs,\n        'sources': [{'description': s.description,"
+        " 'startOffset': s.startOffset, 'endOffset': s.endOffset} for s in p.sources],\n    }\n"
+        "export interface Stream {\n  runId: string;\n  batchId?: number;\n  numInputRows?: number;\n}\n"
+    )
+    recording = sw.load(code)
+    assert (recording.progress, list(recording.queries)) == ([], [])
+    assert recording.skipped
+    assert rows(code + pretty(record())) == [130]
