@@ -31,6 +31,7 @@ _CALL = re.compile(r"(?:new\s+)?([A-Za-z_][\w.]*)\(")
 _EMBEDDED = re.compile(r"[\"'](?=[{\[]\s*[\"'])")
 _VALUE_ENDS = re.compile(r"\s*(?:[,}\]);\"'#]|\\[nrt]|//|<|$)|[^\S\n]*\n")
 _NEXT_LINE = re.compile(r"\s*(?:[\"']?[\w.\-]+[\"']?\s*[:=]|[}\]]|\{\s*(?:[\"'\n]|$))")
+_MARKS = re.compile(r"[\[\](){},\n\"<>]|\\[nrt]|[^\S\n](?=[A-Za-z_]\w*=[^=\s])")  # what may end an unquoted value
 _JUNK = re.compile(r"\[[^\[\]{}\"'\n]{0,80}\]|[^\n\"'{}\[\],\\]+|.", re.DOTALL)
 _FOREIGN_LINE = re.compile(
     r"\s*(?:\[?\d{2,4}[-/.]\d\d?[-/.]\d{1,4}[ T,]\s*\d\d?:\d\d|\d\d:\d\d:\d\d[.,\s]"
@@ -323,7 +324,7 @@ class _Reader:
     def _bare(self) -> Any:
         start = self.pos
         nesting: list[str] = []
-        for found in re.compile(r"[\[\](){},\n\"<>]|\\[nrt]").finditer(self.text, start):
+        for found in _MARKS.finditer(self.text, start):
             mark = found[0]
             self.pos = found.start()
             if mark in "[(<" or (mark == "{" and nesting):

@@ -35,6 +35,7 @@ _OBJECT = re.compile(
 )
 _CALLED: Final = ("Row", "Map", "Dict", "dict", "mappingproxy", "Progress")
 _KEY_LINE = re.compile(r"[^\n]*?[\"'][\w.\-]+[\"']\s*[:=]|[^\n\"'{]{0,200}\w+\s*[=:]")
+_PAIR = re.compile(r"\b(?:id|runId|batchId|numInputRows|\w+RowsPerSecond)=[^\s=]")
 _STRING_END = re.compile(r"(?<!\\)[\"\n]|\Z")
 _decoder = json.JSONDecoder()
 
@@ -243,7 +244,9 @@ def _headless(text: str, pos: int, marker: re.Match[str]) -> tuple[int, _Place]:
         end = _STRING_END.search(text, at).start()  # type: ignore[union-attr] # the end of the text, at last
         return start, _Place([Item("text", unescape(text[start:end]), cut=end == len(text))], end, end == len(text))
     margin = layout.margin(text, max(0, text.rfind("\n", 0, start)))
-    levels, reading = reader.read_open(text, start, _end(text, start), margin)
+    line = _line(text, max(start, text.rfind("\n", pos, at) + 1), at)
+    start, end = line or (start, _end(text, start))
+    levels, reading = reader.read_open(text, start, end, margin)
     if levels and text[start] not in "'\"":
         shapes.name_half(levels[0][0])
     value = shapes.assemble(levels)
@@ -253,7 +256,16 @@ def _headless(text: str, pos: int, marker: re.Match[str]) -> tuple[int, _Place]:
             found = [Item("progress", each) for each in shapes.mend(value)]
         elif part := shapes.part(value):
             found = [Item("part", part)]
-    return (start, _Place(found, reading.end, reading.cut)) if found else (at, _Place([], marker.end(), cut=False))
+    cut = reading.cut and line is None
+    return (start, _Place(found, reading.end, cut)) if found else (at, _Place([], marker.end(), cut=False))
+
+
+def _line(text: str, start: int, at: int) -> tuple[int, int] | None:
+    """Where a line of ``name=value`` pairs lies that is a record of its own, as scripts print one for each batch."""
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end + 1
+    pairs = _PAIR.findall(text, start, end)
+    return (start, end) if len(pairs) > 1 and text.count("{", start, end) == text.count("}", start, end) else None
 
 
 def _end(text: str, start: int) -> int:

@@ -124,6 +124,12 @@ def test_one_line_of_names_and_values_is_a_batch():
         "batchId=6 numInputRows=90 startOffset={'t': {'0': 5}} endOffset={'t': {'0': 95}}\nbatchId=7 numInputRows=0\n"
     )
     assert [(one.batchId, one.numInputRows) for one in sw.load(text).progress] == [(6, 90), (7, 0)]
+    line = "event=progress name=orders batchId=8 numInputRows=12 processedRowsPerSecond=40.5"
+    for after in ("\n", '\n{"a": 1}\n', "\n\nSome words {\n  and: more }\n"):
+        (read,) = sw.load(line + after).progress
+        assert (read.name, read.batchId, read.numInputRows) == ("orders", 8, 12)
+    log = f"event=started id={ID} runId={RUN} name=orders\n{line}\n{line}\nevent=terminated id={ID} runId={RUN}\n"
+    assert [(one.id, one.batchId) for one in sw.load(log).progress] == [(read.id, 8)] * 2
 
 
 def test_progress_in_the_metadata_of_a_notebook_is_read():
