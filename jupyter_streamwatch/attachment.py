@@ -211,7 +211,7 @@ class Attachment:
         history = self._collector.history(id)
         if query is None or history is None:
             return
-        facts = probe.facts(self.bridge.spark, query)
+        facts = probe.facts(self.bridge.spark, query, self.bridge.written(runId))
         if not facts.answered and (tries > 1 or history.facts.answered):
             if tries > 1:
                 self._prober.soon(lambda: self._read_facts(id, runId, query, tries - 1))

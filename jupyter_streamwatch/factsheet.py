@@ -110,6 +110,8 @@ def _trigger(trigger: Trigger | None, facts: Facts) -> Row:
 
 def _checkpoint(facts: Facts) -> Row:
     label, value, tip = _row(facts, "Checkpoint", "checkpoint", facts.checkpoint)
+    if facts.temporaryCheckpoint and facts.checkpoint is None:
+        return label, "temporary", "Spark deletes it when the query stops; Connect does not tell where it is."
     if facts.temporaryCheckpoint and facts.checkpoint:
         return label, f"{value} (temporary)", f"{redact(clean(facts.checkpoint))}: deleted when the query stops."
     return label, value, tip

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from jupyter_streamwatch.probe.started import Written
+
 T = TypeVar("T")
 D = TypeVar("D")
 
@@ -68,6 +70,9 @@ class Bridge(Protocol):
 
     def query(self, id: str, runId: str) -> Any | None:
         """The query object of an active run, None when it cannot be had."""
+
+    def written(self, runId: str) -> Written | None:
+        """What this process started the run with, where Spark itself does not tell (Connect); None when unknown."""
 
     def ended(self, runs: Mapping[str, Any]) -> set[str]:
         """Which of these runs (runId -> query object or None) are over, as Spark says; unknown ones are not."""

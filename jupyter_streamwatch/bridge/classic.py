@@ -220,6 +220,9 @@ class ClassicBridge:
             return Link("stopped", "The Spark session was stopped. Start a session and call sw.watch() again to go on.")
         return Link("live", "Watching the Spark session of this kernel.")
 
+    def written(self, runId: str) -> None:
+        """See :class:`Bridge`. This Spark can be asked."""
+
     def query(self, id: str, runId: str) -> Any | None:
         """See :class:`Bridge`."""
         from pyspark.sql.streaming.query import StreamingQuery

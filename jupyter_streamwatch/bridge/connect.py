@@ -6,19 +6,24 @@ Calls to a server that is gone block until it is back, so every call is made on 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jupyter_streamwatch import probe
 from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, now, starts, stops
 from jupyter_streamwatch.bridge.public import failure_of, listener_of, read_public, recent_public, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from jupyter_streamwatch.probe.started import Written
+
 T = TypeVar("T")
 D = TypeVar("D")
 
 PATIENCE = 5.0  # seconds for one answer; a healthy server needs 20 to 40 ms,
 FIRST = 60.0  # and one that has only just started, on a busy machine, much longer for its first
+STARTS_KEPT = 200  # starts of this process that are remembered
 POLL = 0.5  # seconds between two polls of a server that sends no events to the client
 
 
@@ -37,6 +42,7 @@ class ConnectBridge:
         self._waiting: threading.Thread | None = None
         self._one_call = threading.Lock()
         self._noting = False
+        self._written: OrderedDict[str, Written] = OrderedDict()  # runId -> what it was started with
 
     def serves(self, spark: Any) -> bool:
         """See :class:`Bridge`."""
@@ -50,7 +56,7 @@ class ConnectBridge:
         # daemon too: with a listener attached, Python could not exit otherwise.
         self._bounded(lambda: self.spark.streams.addListener(self._listener), 30.0)
         self._detach_before_stop()
-        self._note_stops()
+        self._note_calls()
 
     def first_answer(self) -> str:
         """The server's version. Raises what PySpark raises, and TimeoutError when nothing comes for long."""
@@ -59,7 +65,7 @@ class ConnectBridge:
     def detach(self) -> None:
         """See :class:`Bridge`."""
         self.spark.__dict__.pop("stop", None)
-        self._unnote_stops()
+        self._forget_calls()
         listener, self._listener = self._listener, None
         if listener is not None and self.link().state == "live":
             self.ask(lambda: self.spark.streams.removeListener(listener), None)
@@ -107,19 +113,31 @@ class ConnectBridge:
         except Exception:
             return default
 
-    def _note_stops(self) -> None:
-        from pyspark.sql.connect.streaming.query import StreamingQuery
+    def written(self, runId: str) -> Written | None:
+        """See :class:`Bridge`."""
+        return self._written.get(runId)
 
+    def _note_calls(self) -> bool:
+        """Note the starts and stops that this process calls; False when starts cannot be."""
+        query, writer = _classes()
         if not self._noting:
             self._noting = True
-            stops.listen(StreamingQuery)
+            stops.listen(query)
+        return starts.listen(writer, self._started)
 
-    def _unnote_stops(self) -> None:
-        from pyspark.sql.connect.streaming.query import StreamingQuery
-
+    def _forget_calls(self) -> None:
+        query, writer = _classes()
         if self._noting:
             self._noting = False
-            stops.forget(StreamingQuery)
+            stops.forget(query)
+        starts.forget(writer, self._started)
+
+    def _started(self, query: Any, writer: Any) -> None:
+        """Note what a query was started with; called on the thread that starts it."""
+        if query._session is self.spark:  # noqa: SLF001 - there is no public way
+            self._written[str(query.runId)] = probe.written(writer)
+            while len(self._written) > STARTS_KEPT:
+                self._written.popitem(last=False)
 
     def _stopped(self) -> bool:
         try:
@@ -179,19 +197,18 @@ class PollingBridge(ConnectBridge):
         self.version = self.first_answer()
         self._put = put
         self._done = threading.Event()
-        self._note_stops()
+        noted = self._note_calls()
         self.problem = (
             "Spark Connect before 4.0 sends no events to the client: the last progress is asked for twice a second."
         )
-        if not starts.listen(_writer(), self._started):
+        if not noted:
             self.problem += " A query that starts and ends between two looks is not seen."
         threading.Thread(target=self._poll, args=(self._done,), name="streamwatch-poll", daemon=True).start()
 
     def detach(self) -> None:
         """See :class:`Bridge`."""
         self._put = None
-        self._unnote_stops()
-        starts.forget(_writer(), self._started)
+        self._forget_calls()
         self._done.set()
 
     def keep(self) -> None:
@@ -219,8 +236,9 @@ class PollingBridge(ConnectBridge):
         for runId in before - set(active):
             self._ended(runId, self._known.pop(runId))
 
-    def _started(self, query: Any) -> None:
+    def _started(self, query: Any, writer: Any) -> None:
         """Take a query in the moment that this process starts it."""
+        super()._started(query, writer)
         if query._session is self.spark:  # noqa: SLF001 - there is no public way
             self._take(str(query.runId), query)
 
@@ -263,11 +281,12 @@ class PollingBridge(ConnectBridge):
             put(Arrival(kind, payload, now()))
 
 
-def _writer() -> type:
+def _classes() -> tuple[type, type]:
+    """Return the classes of Connect's queries and of its writers."""
+    from pyspark.sql.connect.streaming.query import StreamingQuery
     from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
-    found: type = DataStreamWriter
-    return found
+    return StreamingQuery, DataStreamWriter
 
 
 def connect_bridge(spark: Any) -> ConnectBridge:

@@ -1,51 +1,54 @@
-"""Which queries this process starts on a Connect server that sends no events.
+"""Which queries this process starts through Connect, and with which writer.
 
-Polling sees what runs at the moment of a look. A query that starts and ends between two looks is known by the call
-that started it, so that call is noted.
+A server does not tell the trigger of a query, nor the options of its writer and its sources: the call that starts it
+does. Of a server that sends no events, a query that starts and ends between two looks is known by that call alone.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Told: TypeAlias = Callable[[Any, Any], None]
+"""Called with (query, writer)."""
 
 _START = "_start_internal"  # what start(), toTable() and their like all call
 
 _lock = threading.Lock()
-_told: list[Callable[[Any], None]] = []
-_own: dict[type, Any] = {}  # class -> its own method
+_told: list[Told] = []
+_wrapped: dict[type, tuple[Any, Any]] = {}  # class -> (its own method, ours around it)
 
 
-def listen(cls: type, told: Callable[[Any], None]) -> bool:
-    """Call ``told(query)`` after each start of this writer class; False when the class has no such method."""
+def listen(cls: type, told: Told) -> bool:
+    """Call ``told`` after each start of this writer class; False when the class has no such method."""
     with _lock:
         if _START not in cls.__dict__:
             return False
-        if cls not in _own:
-            _own[cls] = cls.__dict__[_START]
-            setattr(cls, _START, _telling(_own[cls]))
-        _told.append(told)
+        if cls not in _wrapped:
+            own = cls.__dict__[_START]
+            _wrapped[cls] = own, _telling(own)
+            setattr(cls, _START, _wrapped[cls][1])
+        if told not in _told:
+            _told.append(told)
         return True
 
 
-def forget(cls: type, told: Callable[[Any], None]) -> None:
-    """Undo :func:`listen`; the last one gives the class its own method back."""
+def forget(cls: type, told: Told) -> None:
+    """Undo :func:`listen`; the last one gives the class its own method back, unless somebody has wrapped ours."""
     with _lock:
         if told in _told:
             _told.remove(told)
-        if not _told and cls in _own:
-            setattr(cls, _START, _own.pop(cls))
+        if not _told and cls in _wrapped and cls.__dict__.get(_START) is _wrapped[cls][1]:
+            setattr(cls, _START, _wrapped.pop(cls)[0])
 
 
-def _tell(told: Callable[[Any], None], query: Any) -> None:
+def _tell(told: Told, query: Any, writer: Any) -> None:
     try:
-        told(query)
+        told(query, writer)
     except Exception:
-        pass  # the next look finds the query, if it still runs
+        pass  # less is known of the query; a look finds it, if it still runs
 
 
 def _telling(start: Any) -> Any:
@@ -53,7 +56,7 @@ def _telling(start: Any) -> Any:
     def told_start(writer: Any, *args: Any, **options: Any) -> Any:
         query = start(writer, *args, **options)
         for told in tuple(_told):
-            _tell(told, query)
+            _tell(told, query, writer)
         return query
 
     return told_start

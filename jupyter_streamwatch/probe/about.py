@@ -13,22 +13,25 @@ from jupyter_streamwatch.trigger import Trigger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jupyter_streamwatch.probe.started import Written
+
 T = TypeVar("T")
 
 
-def facts(spark: Any, query: Any) -> Facts:
+def facts(spark: Any, query: Any, written: Written | None = None) -> Facts:
     """Learn what Spark tells of a query's run.
 
     Args:
         spark: the session, classic or Connect.
         query: the run, a ``StreamingQuery`` of PySpark; it may have ended.
+        written: what this process started it with, which a Connect server does not tell.
 
     Returns:
         The facts; what Spark does not say is None, with the reason in ``why``. Never raises, and takes at most ten
         seconds.
     """
     if jvm.is_connect(spark):
-        return ask(spark, lambda: connect.facts(spark, query), connect.silent(), seconds=10.0)
+        return ask(spark, lambda: connect.facts(spark, query, written), connect.silent(), seconds=10.0)
     unknown = dict.fromkeys(_FIELDS, "Spark did not answer; is the session stopped?")
     return ask(spark, lambda: _classic(spark, query), Facts(mode="classic", why=unknown), seconds=10.0)
 

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.history import Facts
 from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.probe.plan import LIMITS
 from jupyter_streamwatch.probe.shape_expressions import delay_ms
 from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.probe.started import Written
     from jupyter_streamwatch.shape import Shape
 
-_NO_TRIGGER = "Connect does not tell the trigger; it is inferred from when batches start, or stated with trigger=..."
+_ONLY = "Connect tells it only of a query that this process starts while it is watched"
+_NO_TRIGGER = f"{_ONLY}; else it is inferred from when batches start, or stated with trigger=..."
 _NO_PLAN = "Connect shows the plan with the first batch, and none has been planned yet."
 _NO_MODE = "Connect tells the output mode only in the plans of stateful queries and of some sinks."
 _NO_CHECKPOINT = "Connect tells the checkpoint only in the plans of stateful queries and of some sinks."
-_NO_LIMIT = "Connect does not tell the options of the sources."
+_NO_LIMIT = f"{_ONLY}."
 _NO_ANSWER = "The Connect server did not answer."
 _NO_PROGRESS = "The query has not reported its sink and its sources yet."
 _FIELDS = ("outputMode", "checkpoint", "watermarks", "stateful", "shufflePartitions", "pythonUdf")
@@ -57,8 +60,11 @@ def silent() -> Facts:
     return Facts(mode="connect", why=dict.fromkeys(fields, _NO_ANSWER))
 
 
-def facts(spark: Any, query: Any) -> Facts:
-    """Learn what a Connect server tells of a query; see ``about.facts``. May raise, and may wait for ever."""
+def facts(spark: Any, query: Any, written: Written | None) -> Facts:
+    """Learn what a Connect server tells of a query, and what its start told; see ``about.facts``.
+
+    May raise, and may wait for ever.
+    """
     text = explained(query)
     progress = query.lastProgress
     sink = field(field(progress, "sink"), "description")
@@ -77,6 +83,12 @@ def facts(spark: Any, query: Any) -> Facts:
         }
         why |= {name: reason for name, reason in missing.items() if known[name] is None}
     kind = names.kind(sink)
+    if written is not None:
+        known |= _started(spark, written, known, len(sources))
+        why = {name: reason for name, reason in why.items() if known.get(name) is None}
+        if known["temporaryCheckpoint"]:
+            why.pop("checkpoint", None)
+        kind = kind or written.sink
     return Facts(
         mode="connect",
         sparkVersion=str(spark.version),
@@ -84,18 +96,46 @@ def facts(spark: Any, query: Any) -> Facts:
         sinkKind=kind,
         sources=tuple(redact(names.source(source)) for source in sources),
         sessionPartitions=_session_partitions(spark),
-        foreachBatch=kind == "foreachBatch" if sink else None,
-        shape=_shape(text, progress, str(spark.version)),
+        foreachBatch=kind == "foreachBatch" if kind else None,
+        shape=_shape(text, progress, str(spark.version), written),
         why=why,
         **known,
     )
 
 
-def _shape(text: str, progress: Any, version: str) -> Shape | None:
+def _started(spark: Any, written: Written, known: dict[str, Any], sources: int) -> dict[str, Any]:
+    """Return the facts that the start told; those of the plan, which Spark has resolved, stand before them."""
+    checkpoint, temporary = known["checkpoint"], known["temporaryCheckpoint"]
+    if checkpoint is None:
+        checkpoint = written.checkpoint or _in_root(
+            spark.conf.get("spark.sql.streaming.checkpointLocation", ""), written
+        )
+        temporary = checkpoint is None
+    told = written.sources if written.sources is not None and len(written.sources) == sources else None
+    limits = (
+        None
+        if told is None
+        else tuple((LIMITS[name], value) for _, all in told for name, value in all if name in LIMITS)
+    )
+    return {
+        "trigger": written.trigger,
+        "outputMode": known["outputMode"] or written.outputMode,
+        "checkpoint": checkpoint,
+        "temporaryCheckpoint": temporary,
+        "rateLimit": limits,
+    }
+
+
+def _in_root(root: str | None, written: Written) -> str | None:
+    """Return the folder that Spark makes for a query's name under the session's folder of checkpoints."""
+    return redact(names.local_path(f"{root.rstrip('/')}/{written.name}")) if root and written.name else None
+
+
+def _shape(text: str, progress: Any, version: str, written: Written | None) -> Shape | None:
     from jupyter_streamwatch.probe import shape_connect
 
     try:
-        return shape_connect.of_run(text, progress, version)
+        return shape_connect.of_run(text, progress, version, written)
     except Exception:
         return None  # a plan that is too long, or printed another way
 
@@ -110,7 +150,7 @@ def explained(query: Any) -> str:
 
 
 def _session_partitions(spark: Any) -> int | None:
-    value = str(spark.conf.get("spark.sql.shuffle.partitions", ""))
+    value = str(spark.conf.get("spark.sql.shuffle.partitions"))  # a default that is no number is refused
     return int(value) if value.isdigit() else None
 
 

@@ -18,14 +18,16 @@ from jupyter_streamwatch.probe import (
     shape_state,
     shape_text,
     shape_types,
+    started,
 )
 from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.shape import Column, Shape, SourceShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from jupyter_streamwatch.probe.shape_analyzed import Analyzed
+    from jupyter_streamwatch.probe.started import Written
 
 _FILE_SOURCE = re.compile(r"\b(?P<described>FileSource\[[^\]]*\])")
 _DDL = re.compile(r"^`?(?P<name>[^`\s:]+)`?[\s:]+(?P<type>\w+(?:\([\d, ]+\))?)", re.DOTALL)
@@ -44,7 +46,7 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
         spark = x._session  # noqa: SLF001 - a query does not tell its session
         progress = x.lastProgress
         text = connect.explained(x)
-        made = of_run(text, progress, None)
+        made = of_run(text, progress, None, None)
         physical = shape_text.section(text, "Physical Plan")
         state = shape_state.read(physical, {}, made.operators) if physical and made.operators is not None else None
         return Shape(**{**made.__dict__, "state": state, **shape_sinks.session(spark, settings)})
@@ -54,7 +56,7 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     message = logical.to_proto(spark.client)
     text = spark.client.explain_string(message, "extended")
     schema = spark.client.schema(message)
-    reads = list(_reads(message))
+    reads = [one.data_source for one in started.reads(message) if one.WhichOneof("read_type") == "data_source"]
     output = [Column(one.name, one.dataType.simpleString(), bool(one.nullable)) for one in schema.fields]
     found = _analyzed(text)
     types = {**_declared(reads), **{one.name: (one.type or "", one.nullable) for one in output}}
@@ -65,7 +67,7 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
         "state": None if found is None else _state(physical or "", types, found),
         **shape_sinks.session(spark, settings),
     }
-    return Shape(mode="connect", **told | (_of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
+    return Shape(mode="connect", **told | (started.of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
 
 
 def _state(physical: str, types: Any, found: Analyzed) -> Any:
@@ -74,8 +76,8 @@ def _state(physical: str, types: Any, found: Analyzed) -> Any:
     return shape_state.read(physical, types, found.operators)
 
 
-def of_run(text: str, progress: Any, version: str | None) -> Shape:
-    """Return the shape of a run, from its explained plan and its last progress; what they do not say is None."""
+def of_run(text: str, progress: Any, version: str | None, written: Written | None) -> Shape:
+    """Return the shape of a run, from its explained plan, its last progress and its start where that is known."""
     found = _analyzed(text)
     sink = connect.field(connect.field(progress, "sink"), "description")
     told = connect.of_plan(text)
@@ -84,7 +86,7 @@ def of_run(text: str, progress: Any, version: str | None) -> Shape:
     sources = tuple(
         SourceShape(shape_sinks.source_kind(names.kind(one)), redact(names.source(one))) for one in described
     )
-    return Shape(
+    made = Shape(
         mode="connect",
         sparkVersion=version,
         sources=sources or None,
@@ -92,6 +94,23 @@ def of_run(text: str, progress: Any, version: str | None) -> Shape:
         sink=kind,
         sinkPath=shape_sinks.described(kind, sink),
         **_of_analyzed(found, None),
+    )
+    return made if written is None else _with(made, written)
+
+
+def _with(made: Shape, written: Written) -> Shape:
+    """Add what the start of a run told."""
+    sources = made.sources
+    if sources and written.sources is not None and len(sources) == len(written.sources):
+        told = zip(sources, written.sources, strict=True)
+        sources = tuple(replace(one, format=format, limits=limits) for one, (format, limits) in told)
+    return replace(
+        made,
+        sources=sources,
+        outputMode=made.outputMode or written.outputMode,
+        sink=made.sink or written.sink,
+        sinkPath=made.sinkPath or written.sinkPath,
+        sinkFormat=written.sinkFormat,
     )
 
 
@@ -107,25 +126,6 @@ def _of_analyzed(found: Analyzed | None, output: tuple[Column, ...] | None) -> d
     if found is None:
         return {"output": output}
     return {"output": shape_analyzed.columns(found.output if output is None else output, found), **found.told()}
-
-
-def _reads(message: Any) -> Iterator[Any]:
-    """Find the streams that a plan reads, in its order."""
-    for descriptor, value in message.ListFields():
-        if descriptor.type != descriptor.TYPE_MESSAGE:
-            continue
-        parts = value if _is_repeated(value) else [value]
-        for part in parts:
-            if not hasattr(part, "ListFields"):
-                continue  # a map of texts
-            if descriptor.name == "read" and part.is_streaming and part.WhichOneof("read_type") == "data_source":
-                yield part.data_source
-            else:
-                yield from _reads(part)
-
-
-def _is_repeated(value: Any) -> bool:
-    return not hasattr(value, "ListFields") and hasattr(value, "__iter__")
 
 
 def _sources(found: Analyzed | None, reads: list[Any]) -> tuple[SourceShape, ...] | None:
@@ -185,20 +185,3 @@ def _columns(schema: str) -> list[tuple[str, str]]:
         for one in made
         if one and one["type"].lower() not in ("array", "map", "struct")
     ]
-
-
-def _of_writer(message: Any) -> dict[str, Any]:
-    how = message.WhichOneof("sink_destination")
-    if message.HasField("foreach_batch"):
-        kind: str | None = "foreachBatch"
-    elif message.HasField("foreach_writer"):
-        kind = "foreach"
-    else:
-        kind = shape_sinks.kind(message.format) if message.format else "files" if how != "table_name" else None
-    options = dict(message.options) | ({"path": message.path} if how == "path" else {})
-    return {
-        "sink": kind,
-        "sinkPath": shape_sinks.path(kind, options),
-        "sinkFormat": shape_sinks.file_format(message.format),
-        "outputMode": message.output_mode.lower() or "append",
-    }

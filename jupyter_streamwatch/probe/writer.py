@@ -29,7 +29,7 @@ def checkpoint_of(writer: Any) -> str | None:
         options = _options(writer, spark)
         if options.get(_OPTION):
             return options[_OPTION]
-        root, name = spark.conf.get(_SETTING, None), options.get("queryname")
+        root, name = spark.conf.get(_SETTING, ""), options.get("queryname")
         return str(root).rstrip("/") + "/" + str(PurePosixPath(name)) if root and name else None
 
     return ask(spark, look, None, seconds=5.0) if spark is not None else None

@@ -72,6 +72,80 @@ def test_facts_are_asked_again_after_the_first_batch(spark, watch):
     query.stop()
 
 
+@pytest.mark.parametrize(
+    ("trigger", "known"),
+    [
+        ({"processingTime": "1 minute 30 seconds"}, ("processingTime", 90_000.0)),
+        ({"availableNow": True}, ("availableNow", None)),
+        ({"once": True}, ("once", None)),
+        ({}, ("default", None)),
+    ],
+)
+def test_what_a_start_tells_is_known(spark, watch, tmp_path, trigger, known):
+    """The server tells neither trigger nor options; of a query that this process starts, the start does."""
+    add_file(tmp_path / "in", "0.json", [{"n": 1}])
+    source = spark.readStream.schema("n long").option("maxFilesPerTrigger", "7").json(str(tmp_path / "in"))
+    how = {"trigger": trigger} if trigger else {}
+    query = start(source, checkpoint=tmp_path / "cp", **how)
+    facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
+    assert (facts.trigger.kind, facts.trigger.interval_ms, facts.trigger.origin) == (*known, "asked")
+    assert (facts.rateLimit, facts.outputMode) == ((("maxFilesPerTrigger", "7"),), "append")
+    assert (facts.checkpoint, facts.temporaryCheckpoint) == (str(tmp_path / "cp"), False)
+    assert [(one.format, one.limits) for one in facts.shape.sources] == [("json", (("maxfilespertrigger", "7"),))]
+
+
+def test_a_start_without_a_checkpoint_is_temporary(spark, watch):
+    """No option and no folder of the session: Spark makes one and deletes it; where it is, nobody tells."""
+    query = start(rate(spark), name="nowhere", trigger=FAST)
+    facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
+    assert (facts.checkpoint, facts.temporaryCheckpoint) == (None, True)
+    assert "checkpoint" not in facts.why
+
+
+def test_a_folder_of_the_session_is_where_checkpoints_are(spark, watch, tmp_path):
+    """``spark.sql.streaming.checkpointLocation`` with the query's name, as Spark puts them together."""
+    spark.conf.set("spark.sql.streaming.checkpointLocation", str(tmp_path))
+    try:
+        query = start(rate(spark), name="at_home", trigger=FAST)
+        facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
+    finally:
+        spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    assert (facts.checkpoint, facts.temporaryCheckpoint) == (str(tmp_path / "at_home"), False)
+
+
+def test_limits_of_a_view_are_unknown(spark, watch, tmp_path):
+    """The plan names the view, not what its reader was told: nothing is said of limits."""
+    add_file(tmp_path / "in", "0.json", [{"n": 1}])
+    files(spark, tmp_path / "in").createOrReplaceTempView("in_a_view")
+    query = start(spark.readStream.table("in_a_view"), checkpoint=tmp_path / "cp", trigger=FAST)
+    facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
+    assert facts.trigger.interval_ms == 300.0
+    assert facts.rateLimit is None
+
+
+def test_facts_come_also_where_no_partitions_are_set(spark, watch):
+    """A session that never set its shuffle partitions has Spark's 200."""
+    spark.conf.unset("spark.sql.shuffle.partitions")
+    try:
+        query = start(rate(spark), name="unset", trigger=FAST)
+        facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
+    assert facts.sessionPartitions == 200
+    assert "pythonUdf" not in facts.why
+
+
+def test_the_watch_gives_spark_its_methods_back(spark):
+    """What notes starts and stops is there while somebody watches, and not longer."""
+    from pyspark.sql.connect.streaming.query import StreamingQuery
+    from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
+
+    own = (DataStreamWriter._start_internal, StreamingQuery.stop)
+    with sw.watch(spark):
+        assert DataStreamWriter._start_internal is not own[0]
+    assert (DataStreamWriter._start_internal, StreamingQuery.stop) == own
+
+
 def test_a_failing_foreach_batch_ends_the_run_as_failed(spark, watch):
     """The error of a function that runs on the server is in the run, in full."""
 

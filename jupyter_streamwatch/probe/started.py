@@ -1,0 +1,124 @@
+"""What a query was started with over Connect: the message of its writer, which the server does not tell later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jupyter_streamwatch.probe import names, shape_sinks
+from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.trigger import Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHECKPOINT = "checkpointlocation"
+_TRIGGERS = {
+    "processing_time_interval": "processingTime",
+    "continuous_checkpoint_interval": "continuous",
+    "real_time_batch_duration": "realTime",
+    "available_now": "availableNow",
+    "once": "once",
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a writer said when it was started.
+
+    Attributes:
+        trigger: Its trigger; None where it is of a kind that is not known here.
+        outputMode: ``append``, ``update`` or ``complete``.
+        sink: The kind of sink; None for a table, of which only the catalog knows.
+        sinkPath: Where it writes.
+        sinkFormat: The format of files.
+        checkpoint: The option ``checkpointLocation``.
+        name: The query's name.
+        sources: Of each source that the plan reads, in its order: the format of files, and the limits, as a shape has
+            them. None where the plan reads a table or a view: their options are not in it.
+    """
+
+    trigger: Trigger | None
+    outputMode: str
+    sink: str | None
+    sinkPath: str | None
+    sinkFormat: str | None
+    checkpoint: str | None
+    name: str | None
+    sources: tuple[tuple[str | None, tuple[tuple[str, str], ...]], ...] | None
+
+
+def written(writer: Any) -> Written:
+    """Read a Connect ``DataStreamWriter`` that has just started a query; asks the server nothing.
+
+    Raises:
+        Exception: Where this PySpark has other names than expected.
+    """
+    message = writer._write_proto  # noqa: SLF001 - there is no public way
+    options = {name.lower(): str(value) for name, value in message.options.items()}
+    checkpoint = options.get(CHECKPOINT)
+    return Written(
+        trigger=_trigger(message),
+        **of_writer(message),
+        checkpoint=redact(names.local_path(checkpoint)) if checkpoint else None,
+        name=message.query_name or None,
+        sources=_sources(message.input),
+    )
+
+
+def of_writer(message: Any) -> dict[str, Any]:
+    """Return mode and sink that a writer's message names, by the attributes of a shape."""
+    how = message.WhichOneof("sink_destination")
+    if message.HasField("foreach_batch"):
+        kind: str | None = "foreachBatch"
+    elif message.HasField("foreach_writer"):
+        kind = "foreach"
+    else:
+        kind = shape_sinks.kind(message.format) if message.format else "files" if how != "table_name" else None
+    options = dict(message.options) | ({"path": message.path} if how == "path" else {})
+    return {
+        "sink": kind,
+        "sinkPath": shape_sinks.path(kind, options),
+        "sinkFormat": shape_sinks.file_format(message.format),
+        "outputMode": message.output_mode.lower() or "append",
+    }
+
+
+def reads(message: Any) -> Iterator[Any]:
+    """Find the streams that a plan reads, in its order: messages of type ``Read``."""
+    for descriptor, value in message.ListFields():
+        if descriptor.type != descriptor.TYPE_MESSAGE:
+            continue
+        parts = value if _is_repeated(value) else [value]
+        for part in parts:
+            if not hasattr(part, "ListFields"):
+                continue  # a map of texts
+            if descriptor.name == "read":
+                if part.is_streaming:
+                    yield part
+            else:
+                yield from reads(part)
+
+
+def _trigger(message: Any) -> Trigger | None:
+    how = message.WhichOneof("trigger")
+    if how is None:
+        return Trigger("default", None, "asked")
+    if how not in _TRIGGERS:
+        return None
+    try:
+        return Trigger.parse({_TRIGGERS[how]: getattr(message, how)}, "asked")
+    except ValueError:
+        return None  # Spark reads more ways to write a length of time
+
+
+def _sources(plan: Any) -> tuple[tuple[str | None, tuple[tuple[str, str], ...]], ...] | None:
+    found = tuple(reads(plan))
+    if any(one.WhichOneof("read_type") != "data_source" for one in found):
+        return None
+    told = (one.data_source for one in found)
+    return tuple((shape_sinks.file_format(one.format), shape_sinks.limits(one.options)) for one in told)
+
+
+def _is_repeated(value: Any) -> bool:
+    return not hasattr(value, "ListFields") and hasattr(value, "__iter__")
