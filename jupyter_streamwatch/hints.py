@@ -39,6 +39,8 @@ class HintWatcher:
 
     def add(self, callback: Callable[[History, Hint], None]) -> Callable[[], None]:
         """Tell ``callback`` of every hint, also of those that hold now; returns a function that ends it."""
+        if not callable(callback):
+            raise TypeError(f"on_hint takes a function of (history, hint), not {type(callback).__qualname__}.")
         with self._lock:
             self._count += 1
             number = self._count

@@ -128,7 +128,9 @@ def _is_live(session: Any) -> bool:
 
 
 def open_bridge(spark: Any) -> Bridge:
-    """The bridge of this kind of session, not attached yet."""
+    """The bridge of this kind of session, not attached yet; TypeError when it is no session."""
+    if not hasattr(type(spark), "streams"):
+        raise TypeError(f"Pass a SparkSession, not {type(spark).__qualname__}.")
     if is_connect(spark):
         from jupyter_streamwatch.bridge.connect import connect_bridge
 

@@ -36,13 +36,15 @@ def checkpoint(path: str | os.PathLike[str], spark: Any = None) -> Checkpoint:
         The checkpoint; ``print`` it, or ask it for ``restart()`` and ``compare(...)``.
 
     Raises:
-        TypeError: When the path is none.
+        TypeError: When the path is none, or ``spark`` no session.
         FileNotFoundError: When there is no such folder.
         ValueError: When the folder is no checkpoint; the message says what it is.
         ImportError: When a URL needs a package that is not installed.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"Pass the query's checkpointLocation as text or a path, not {type(path).__qualname__}.")
+    if spark is not None and not hasattr(spark, "conf"):
+        raise TypeError(f"Pass a SparkSession as spark, not {type(spark).__qualname__}.")
     storage = storage_of(os.fspath(path), spark)
     _check(storage)
     return Checkpoint(storage, spark=spark, brokers=True)

@@ -37,12 +37,18 @@ def load(path_or_text: str | os.PathLike[str], format: str | None = None, trigge
         The Recording; empty, with its ``skipped``, when there is no progress in the text.
 
     Raises:
+        TypeError: When it is neither text nor a path.
         FileNotFoundError: When there is no such file.
         ImportError: When a URL needs fsspec, or a ``.zstd`` file zstandard, and it is not installed.
         ValueError: When the format or the trigger is not known.
     """
     _check(format)
     stated = gather.stated(trigger)
+    if not isinstance(path_or_text, (str, os.PathLike)):
+        raise TypeError(
+            f"sw.load reads a path, a URL or text, not {type(path_or_text).__qualname__};"
+            " progress records go to sw.diagnose."
+        )
     if isinstance(path_or_text, str) and files.is_content(path_or_text):
         found = _of_text(path_or_text, format)
     else:

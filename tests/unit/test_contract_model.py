@@ -316,3 +316,9 @@ def test_to_pandas_with_times_beyond_its_nanoseconds():
     assert frame["eventTime.max"][1].isoformat() == "2026-03-02T08:00:00+00:00"
     assert frame["eventTime.watermark"].isna().tolist() == [True, False]
     assert str(frame["eventTime.min"].dt.tz) == "UTC"
+
+
+def test_watching_what_is_no_session_is_refused():
+    """One sentence, before anything is attached."""
+    with pytest.raises(TypeError, match="Pass a SparkSession, not int"):
+        sw.watch(3)

@@ -287,3 +287,12 @@ sources:
         "2026-03-02T08:00:00.000Z",
         "TextSocketV2[host: localhost, port: 9999]",
     )
+
+
+@pytest.mark.parametrize("given", [b'{"batchId": 1}', [{"batchId": 1}], None, 3])
+def test_what_is_neither_text_nor_a_path_is_refused(given):
+    """One sentence says what to pass, and where records go."""
+    with pytest.raises(
+        TypeError, match=r"sw\.load reads a path, a URL or text, not .*progress records go to sw\.diagnose"
+    ):
+        sw.load(given)

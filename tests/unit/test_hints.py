@@ -114,3 +114,9 @@ def test_queries_are_told_apart(told):
     other.state_trigger(Trigger.parse(2))
     told.watcher._histories = lambda: [told.history, other]
     assert told.run("run-1", LATE) == ["falling-behind", "falling-behind"]
+
+
+def test_what_cannot_be_called_is_refused(told):
+    """At once, in the cell of the one who passed it."""
+    with pytest.raises(TypeError, match="on_hint takes a function of"):
+        told.watcher.add(3)

@@ -165,3 +165,9 @@ def test_no_path(path) -> None:
     """Anything but a text or a path is refused with what to give."""
     with pytest.raises(TypeError, match="checkpointLocation as text or a path, not"):
         sw.checkpoint(path)
+
+
+def test_what_is_no_session_is_refused(tmp_path):
+    """A name instead of the session would look at this machine's files without a word."""
+    with pytest.raises(TypeError, match="Pass a SparkSession as spark, not str"):
+        sw.checkpoint(tmp_path, "spark")
