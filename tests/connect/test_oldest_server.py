@@ -87,7 +87,7 @@ def spark(server: str) -> Iterator[Any]:
 
 
 def test_batches_come_by_asking(spark):
-    """Every batch is there, none twice; the facts are those of the plan; the end is seen."""
+    """Every batch is there, none twice; the facts are those of the plan and of the start; the end is seen."""
     with sw.watch(spark) as watch:
         assert watch.session.mode == "connect"
         assert any("before 4.0" in sentence for sentence in watch.problems)
@@ -97,6 +97,7 @@ def test_batches_come_by_asking(spark):
         wait_until(lambda: history.last and history.last.batchId >= 3, 120)
         wait_until(lambda: history.facts.stateful == ("stateStoreSave",) and history.facts.sources)
         assert history.facts.outputMode == "update"
+        assert (history.facts.trigger.kind, history.facts.trigger.interval_ms) == ("processingTime", 200.0)
         query.stop()
         wait_until(lambda: history.runs[0].state == "ended")
         assert list(history.batches["batchId"]) == list(range(history.batches.rows))
@@ -112,3 +113,4 @@ def test_a_query_that_ends_at_once_is_seen(spark, tmp_path):
         query.awaitTermination()
         wait_until(lambda: watch.queries["short"].runs[0].state == "ended")
         assert list(watch.queries[query].batches["numInputRows"]) == [2]
+        assert watch.diagnose(query).verdict == "finished"
