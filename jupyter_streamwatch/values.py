@@ -15,6 +15,8 @@ _MS = timedelta(milliseconds=1)
 _LARGEST = 2**63 - 1  # Spark's counts are Java longs
 _DEEPEST = 12  # real offsets are four levels deep; recursion must end somewhere
 _FRACTION = re.compile(r"\.([0-9]+)")
+_WORDS = {"None": "null", "True": "true", "False": "false"}
+_WORD = re.compile(r"(?<![\w'])(?:None|True|False)(?![\w'])")  # of Python, outside of quotes
 _NUMERIC = re.compile(r"-?[0-9]{1,19}(?:\.[0-9]+)?")
 
 
@@ -142,13 +144,24 @@ def metrics(x: Any) -> dict[str, float | str]:
 
 
 def offset(x: Any) -> Any:
-    """An offset as decoded JSON: event logs and Connect hold its text."""
+    """An offset as decoded JSON: event logs and Connect hold its text, PySpark's own dictionary Python's text of it."""
     if isinstance(x, str):
         try:
             x = json.loads(x, parse_constant=lambda _: None)
         except (ValueError, RecursionError):
-            return x
+            return _of_python(x)
     return plain(x)
+
+
+def _of_python(text: str) -> Any:
+    if text == "None":
+        return None
+    if text[:1] not in ("{", "[") or '"' in text or "\\" in text:
+        return text
+    try:
+        return plain(json.loads(_WORD.sub(lambda word: _WORDS[word[0]], text.replace("'", '"'))))
+    except (ValueError, RecursionError):
+        return text
 
 
 def plain(x: Any, depth: int = 0) -> Any:

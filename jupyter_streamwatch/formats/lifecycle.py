@@ -20,8 +20,8 @@ _SAID = re.compile(
 )
 # ProcessingTimeExecutor, right after the progress of the batch; it names no query.
 _LATE = re.compile(
-    r"Current batch is falling behind\. The trigger interval is ([1-9]\d{0,11}) milliseconds,"
-    r" but spent (\d{1,12}) milliseconds"
+    r"Current batch is falling behind\. The trigger interval is ([1-9]\d{0,11}) m(?:illi)?s(?:econds)?,"
+    r" but spent (\d{1,12}) m"
 )
 _LOG_LINE = re.compile(
     r"\s*\[?(?:\d{2,4}[-/.]\d\d?[-/.]\d|\d\d:\d\d:\d\d|(?:INFO|WARN|ERROR|DEBUG)\b)|\s*(?:```|>>>|In ?\[)"

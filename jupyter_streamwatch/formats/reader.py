@@ -41,7 +41,7 @@ _FOREIGN_LINE = re.compile(
 _NAMES: Final = frozenset({"id", "runId"})
 _ONCE: Final = frozenset({"timestamp", "batchId", "numInputRows", "durationMs"})
 _OF_A_SOURCE: Final = frozenset({"description", "startOffset", "endOffset"})  # whose brace may be missing
-_OPENS = re.compile(r"made progress|[{(]\s*$")
+_OPENS = re.compile(r"made progress|[{(]\s*$|```")  # where a code block of Markdown ends, its record does
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,16 @@ def test_members_that_are_quoted_after_a_cut_record_do_not_change_it():
     assert (other.batchId, other.numInputRows) == (None, 498)
 
 
+def test_a_record_that_was_cut_ends_with_its_code_block():
+    """What other blocks of the same page hold does not fill in what is missing in a record."""
+    for whole in (pretty(record()), pretty(record()).removeprefix("{\n")):
+        cut = whole.split('  "durationMs"')[0]
+        page = f"it prints\n```\n{cut}```\nand for the other query\n```\n{piece(77, 640)}```\n"
+        read = sw.load(page).progress
+        assert [(one.batchId, one.numInputRows) for one in read] == [(41, 130), (None, 77)]
+        assert [one.durationMs.get("addBatch") for one in read] == [None, 640]
+
+
 def test_members_explained_before_the_record_are_not_another_one():
     """Single members with a sentence each, and the record they are from, are one record."""
     members = pretty(record()).split("\n", 1)[1]
@@ -188,3 +198,15 @@ def test_source_code_is_no_progress():
     assert (recording.progress, list(recording.queries)) == ([], [])
     assert recording.skipped
     assert rows(code + pretty(record())) == [130]
+
+
+def test_offsets_as_text_of_python_are_offsets():
+    """PySpark's own dictionaries hold offsets as Python's text of them: rows that wait are known from those as well."""
+    source = {"description": "KafkaV2[Subscribe[orders]]", "numInputRows": 130, "startOffset": "None"}
+    source |= {"endOffset": "{'orders': {'0': 9130, '1': 4}}", "latestOffset": "{'orders': {'0': 9150, '1': 4}}"}
+    (read,) = sw.load(json.dumps(record(sources=[source]))).progress
+    assert (read.sources[0].startOffset, read.sources[0].endOffset) == (None, {"orders": {"0": 9130, "1": 4}})
+    assert (read.backlog, read.sources[0].moved) == (20, True)
+    for odd in ("{'a': open('x')}", "{'a'", "[" * 5000, "{'\\d': 1}", "some words"):
+        (read,) = sw.load(json.dumps(record(sources=[{**source, "endOffset": odd}]))).progress
+        assert read.sources[0].endOffset == odd
