@@ -269,9 +269,16 @@ class Window:
 
 
 def is_idle(record: Progress) -> bool:
-    """Whether a record says that no batch ran; an excerpt that tells neither times nor rows does not."""
-    excerpt = (record.batchId is not None or record.stateOperators) and not record.durationMs
-    return record.kind == "idle" and not (excerpt and record.numInputRows is None)
+    """Whether a record says that no batch ran.
+
+    Where the rows are missing, neither an excerpt without times nor one whose offsets or state moved says so.
+    """
+    if record.kind != "idle" or record.numInputRows is not None:
+        return record.kind == "idle"
+    told = record.batchId is not None or record.stateOperators or record.sources
+    excerpt = told and not record.durationMs
+    moved = any(s.moved for s in record.sources) or any(o.numRowsUpdated for o in record.stateOperators)
+    return not (excerpt or moved)
 
 
 def inferred(starts: Sequence[float], durations: Sequence[float], ids: Sequence[float]) -> Trigger | None:

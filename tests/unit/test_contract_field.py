@@ -204,6 +204,27 @@ def test_an_excerpt_of_a_record():
     assert rec.skipped
 
 
+def test_a_part_whose_offsets_or_state_moved_is_not_idle():
+    """Offsets alone, or times with lines left out, without the rows: whether a batch ran is not known."""
+    offsets = '"startOffset" : { "orders" : { "0" : 4, "1" : 9 } },\n"endOffset" : { "orders" : { "0" : 6, "1" : 12 } }'
+    elided = """{
+  "id" : "6d6f3c1e-0b0b-4a7f-9a43-2f1f5b1c7e11",
+  ....
+  "durationMs" : {
+    "triggerExecution" : 1912,
+    ....
+  },
+  "stateOperators" : [ {
+    "numRowsTotal" : 12,
+    "numRowsUpdated" : 3
+  } ],
+  ....
+}"""
+    for text in (offsets, elided):
+        [diagnosis] = sw.load(text).diagnose().values()
+        assert (diagnosis.verdict, diagnosis.hints) == ("running", ())
+
+
 def test_an_excerpt_without_rows_and_times_is_not_idle():
     """Nothing in it says that no batch ran; Spark's own idle event says so."""
     shown = {"id": ID, "runId": RUN, "timestamp": "2026-03-02T08:00:00.000Z", "batchId": 7}
