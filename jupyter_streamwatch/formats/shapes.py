@@ -103,6 +103,14 @@ def _like(value: Any, names: frozenset[str]) -> bool:
     return isinstance(value, dict) and len(value.keys() & names) >= 2
 
 
+def _is_source(value: Any) -> bool:
+    """Whether this can be nothing but a source: it has offsets or rows, or describes itself as Spark's sources do."""
+    if not _like(value, SOURCE):
+        return False
+    described = re.match(r"\w+\[", str(value.get("description")))
+    return bool(described or value.keys() & {"startOffset", "endOffset", "latestOffset"})
+
+
 def is_progress(value: dict[str, Any]) -> bool:
     """Whether this is a progress record, perhaps with parts missing."""
     return score(value) >= ENOUGH
@@ -117,6 +125,8 @@ def part(value: dict[str, Any]) -> dict[str, Any] | None:
         return {"sources": [value]}
     if "triggerExecution" in value and _like(value, DURATIONS):
         return {"durationMs": value}
+    if not whole and isinstance(value.get("sources"), list) and any(_is_source(each) for each in value["sources"]):
+        return value
     measured = value.keys() & {"durationMs", "stateOperators", "sources", "numInputRows"}
     if (measured and score(value) >= 3) or {"sources", "sink"} <= value.keys():
         return value

@@ -210,3 +210,17 @@ def test_offsets_as_text_of_python_are_offsets():
     for odd in ("{'a': open('x')}", "{'a'", "[" * 5000, "{'\\d': 1}", "some words"):
         (read,) = sw.load(json.dumps(record(sources=[{**source, "endOffset": odd}]))).progress
         assert read.sources[0].endOffset == odd
+
+
+@pytest.mark.parametrize(
+    ("source", "records"),
+    [
+        ('{"description": "CloudFilesSource[/in]", "metrics": {"numFilesOutstanding": "31"}}', 1),
+        ('{"description": "topic a", "startOffset": {"a": {"0": 1}}, "endOffset": {"a": {"0": 6}}}', 1),
+        ('{"description": "what it is", "metrics": [1, 2]}', 0),
+    ],
+)
+def test_sources_alone_are_a_part_of_a_record(source, records):
+    """As manuals print them; what only has a description and metrics may be anything."""
+    found = sw.load('The lag is in\n\n{ "sources" : [ ' + source + " ] }\n\nof each batch.\n")
+    assert [len(p.sources) for p in found.progress] == [1] * records
