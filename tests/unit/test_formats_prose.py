@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import jupyter_streamwatch as sw
 
 ID, RUN = "5b0c7d1e-3f52-4a86-9d17-c2e84f60a9b3", "e91a6f24-70bd-4c35-8a6e-1d3f5b7c9024"
