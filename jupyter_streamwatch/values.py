@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -15,8 +16,6 @@ _MS = timedelta(milliseconds=1)
 _LARGEST = 2**63 - 1  # Spark's counts are Java longs
 _DEEPEST = 12  # real offsets are four levels deep; recursion must end somewhere
 _FRACTION = re.compile(r"\.([0-9]+)")
-_WORDS = {"None": "null", "True": "true", "False": "false"}
-_WORD = re.compile(r"(?<![\w'])(?:None|True|False)(?![\w'])")  # of Python, outside of quotes
 _NUMERIC = re.compile(r"-?[0-9]{1,19}(?:\.[0-9]+)?")
 
 
@@ -156,12 +155,13 @@ def offset(x: Any) -> Any:
 def _of_python(text: str) -> Any:
     if text == "None":
         return None
-    if text[:1] not in ("{", "[") or '"' in text or "\\" in text:
+    if text[:1] not in ("{", "["):
         return text
     try:
-        return plain(json.loads(_WORD.sub(lambda word: _WORDS[word[0]], text.replace("'", '"'))))
-    except (ValueError, RecursionError):
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return text
+    return plain(found) if isinstance(found, (dict, list)) else text
 
 
 def plain(x: Any, depth: int = 0) -> Any:
