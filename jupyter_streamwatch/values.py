@@ -155,7 +155,7 @@ def offset(x: Any) -> Any:
 def _of_python(text: str) -> Any:
     if text == "None":
         return None
-    if text[:1] not in ("{", "["):
+    if text[:1] not in ("{", "[") or "\\" in text:  # Python warns of escapes that are none
         return text
     try:
         found = ast.literal_eval(text)
