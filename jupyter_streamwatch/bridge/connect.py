@@ -67,7 +67,8 @@ class ConnectBridge:
         self.spark.__dict__.pop("stop", None)
         self._forget_calls()
         listener, self._listener = self._listener, None
-        if listener is not None and self.link().state == "live":
+        # When Python exits it starts no more calls: PySpark would only warn that it could not take the listener off.
+        if listener is not None and threading.main_thread().is_alive() and self.link().state == "live":
             self.ask(lambda: self.spark.streams.removeListener(listener), None)
 
     def keep(self) -> None:

@@ -21,6 +21,9 @@ _NO_PLAN = "Connect shows the plan with the first batch, and none has been plann
 _NO_MODE = "Connect tells the output mode only in the plans of stateful queries and of some sinks."
 _NO_CHECKPOINT = "Connect tells the checkpoint only in the plans of stateful queries and of some sinks."
 _NO_LIMIT = f"{_ONLY}."
+_NO_NAME = (
+    "The query has no name: Spark gave it a folder of a random name below spark.sql.streaming.checkpointLocation."
+)
 _NO_ANSWER = "The Connect server did not answer."
 _NO_PROGRESS = "The query has not reported its sink and its sources yet."
 _FIELDS = ("outputMode", "checkpoint", "watermarks", "stateful", "shufflePartitions", "pythonUdf")
@@ -84,10 +87,12 @@ def facts(spark: Any, query: Any, written: Written | None) -> Facts:
         why |= {name: reason for name, reason in missing.items() if known[name] is None}
     kind = names.kind(sink)
     if written is not None:
-        known |= _started(spark, written, known, len(sources))
+        known |= _started(written, known, len(sources))
         why = {name: reason for name, reason in why.items() if known.get(name) is None}
         if known["temporaryCheckpoint"]:
             why.pop("checkpoint", None)
+        elif written.checkpointRoot:
+            why |= {} if known["checkpoint"] else {"checkpoint": _NO_NAME}
         kind = kind or written.sink
     return Facts(
         mode="connect",
@@ -103,14 +108,12 @@ def facts(spark: Any, query: Any, written: Written | None) -> Facts:
     )
 
 
-def _started(spark: Any, written: Written, known: dict[str, Any], sources: int) -> dict[str, Any]:
+def _started(written: Written, known: dict[str, Any], sources: int) -> dict[str, Any]:
     """Return the facts that the start told; those of the plan, which Spark has resolved, stand before them."""
     checkpoint, temporary = known["checkpoint"], known["temporaryCheckpoint"]
     if checkpoint is None:
-        checkpoint = written.checkpoint or _in_root(
-            spark.conf.get("spark.sql.streaming.checkpointLocation", ""), written
-        )
-        temporary = checkpoint is None
+        checkpoint, root = written.checkpoint or _in_root(written), written.checkpointRoot
+        temporary = False if checkpoint or root else None if root is None else True
     told = written.sources if written.sources is not None and len(written.sources) == sources else None
     limits = (
         None
@@ -126,8 +129,9 @@ def _started(spark: Any, written: Written, known: dict[str, Any], sources: int) 
     }
 
 
-def _in_root(root: str | None, written: Written) -> str | None:
+def _in_root(written: Written) -> str | None:
     """Return the folder that Spark makes for a query's name under the session's folder of checkpoints."""
+    root = written.checkpointRoot
     return redact(names.local_path(f"{root.rstrip('/')}/{written.name}")) if root and written.name else None
 
 

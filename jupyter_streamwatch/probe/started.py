@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHECKPOINT = "checkpointlocation"
+ROOT = "spark.sql.streaming.checkpointLocation"
+_HIDING = frozenset({"sql", "extension", "unknown", "cached_remote_relation"})
 _TRIGGERS = {
     "processing_time_interval": "processingTime",
     "continuous_checkpoint_interval": "continuous",
@@ -33,9 +35,11 @@ class Written:
         sinkPath: Where it writes.
         sinkFormat: The format of files.
         checkpoint: The option ``checkpointLocation``.
+        checkpointRoot: Without that option, the folder where the session keeps checkpoints as the query started; ``""``
+            where it has none, so that Spark made a temporary one. None where the server did not tell.
         name: The query's name.
         sources: Of each source that the plan reads, in its order: the format of files, and the limits, as a shape has
-            them. None where the plan reads a table or a view: their options are not in it.
+            them. None where the plan reads a table or a view, or may: their options are not in it.
     """
 
     trigger: Trigger | None
@@ -44,12 +48,15 @@ class Written:
     sinkPath: str | None
     sinkFormat: str | None
     checkpoint: str | None
+    checkpointRoot: str | None
     name: str | None
     sources: tuple[tuple[str | None, tuple[tuple[str, str], ...]], ...] | None
 
 
 def written(writer: Any) -> Written:
-    """Read a Connect ``DataStreamWriter`` that has just started a query; asks the server nothing.
+    """Read a Connect ``DataStreamWriter`` that has just started a query.
+
+    Asks the server one setting where the writer names no checkpoint: a session's settings may be others a line later.
 
     Raises:
         Exception: Where this PySpark has other names than expected.
@@ -61,6 +68,7 @@ def written(writer: Any) -> Written:
         trigger=_trigger(message),
         **of_writer(message),
         checkpoint=redact(names.local_path(checkpoint)) if checkpoint else None,
+        checkpointRoot=None if checkpoint else _root(writer),
         name=message.query_name or None,
         sources=_sources(message.input),
     )
@@ -86,18 +94,27 @@ def of_writer(message: Any) -> dict[str, Any]:
 
 def reads(message: Any) -> Iterator[Any]:
     """Find the streams that a plan reads, in its order: messages of type ``Read``."""
+    for name, part in _parts(message):
+        if name != "read":
+            yield from reads(part)
+        elif part.is_streaming:
+            yield part
+
+
+def _hiding(message: Any) -> Iterator[str]:
+    """Find what may read a stream that the plan does not show: a query as text, or a name, which may be a view's."""
+    for name, part in _parts(message):
+        if name in _HIDING or (name == "read" and not part.is_streaming and part.HasField("named_table")):
+            yield name
+        elif name != "read":
+            yield from _hiding(part)
+
+
+def _parts(message: Any) -> Iterator[tuple[str, Any]]:
     for descriptor, value in message.ListFields():
-        if descriptor.type != descriptor.TYPE_MESSAGE:
-            continue
-        parts = value if _is_repeated(value) else [value]
-        for part in parts:
-            if not hasattr(part, "ListFields"):
-                continue  # a map of texts
-            if descriptor.name == "read":
-                if part.is_streaming:
-                    yield part
-            else:
-                yield from reads(part)
+        if descriptor.type == descriptor.TYPE_MESSAGE:
+            parts = value if _is_repeated(value) else [value]
+            yield from ((descriptor.name, part) for part in parts if hasattr(part, "ListFields"))  # no map of texts
 
 
 def _trigger(message: Any) -> Trigger | None:
@@ -112,9 +129,21 @@ def _trigger(message: Any) -> Trigger | None:
         return None  # Spark reads more ways to write a length of time
 
 
+def _root(writer: Any) -> str | None:
+    try:
+        return str(writer._session.conf.get(ROOT, "") or "")  # noqa: SLF001 - there is no public way
+    except Exception:
+        return None
+
+
 def _sources(plan: Any) -> tuple[tuple[str | None, tuple[tuple[str, str], ...]], ...] | None:
     found = tuple(reads(plan))
-    if any(one.WhichOneof("read_type") != "data_source" for one in found):
+    if not found or any(one.WhichOneof("read_type") != "data_source" for one in found):
+        return None
+    hiding = set(_hiding(plan))
+    # Spark reads one stream that stands twice in a plan once or twice: then a view's may be counted for one of them.
+    twice = any(one in found[:at] for at, one in enumerate(found))
+    if hiding - {"read"} or (hiding and twice):
         return None
     told = (one.data_source for one in found)
     return tuple((shape_sinks.file_format(one.format), shape_sinks.limits(one.options)) for one in told)
