@@ -162,7 +162,7 @@ def _busy(window: Window) -> float | None:
         for place in range(max(window.rows - _BUSY_BATCHES - 1, 1), window.rows - 1)
         if ids[place + 1] == ids[place] + 1 and starts[place + 1] > starts[place] and times[place] == times[place]
     ]
-    if len(spans) < window.t.min_batches - 1:
+    if not spans or len(spans) < window.t.min_batches - 1:
         return None
     # A batch never runs beyond the next start, except for what clocks round.
     return sum(min(time, span) for time, span in spans) / sum(span for _, span in spans)

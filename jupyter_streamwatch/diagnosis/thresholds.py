@@ -112,11 +112,16 @@ class Thresholds:
     stuck_source: float = _of(10, "batches", "A source that has rows is read in every batch.")
 
     def __post_init__(self) -> None:
-        """Refuse what is no number or negative."""
+        """Refuse what is no number or negative, and numbers of batches that nobody can count.
+
+        With half a batch a rule would wait for a batch more than it looks at, and with none look at all of them.
+        """
         for one in fields(self):
             value = getattr(self, one.name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
                 raise ValueError(f"Threshold {one.name} must be a number of at least 0, not {value!r}.")
+            if one.metadata["unit"] == "batches" and (value < 1 or value % 1):
+                raise ValueError(f"Threshold {one.name} must be a whole number of batches from 1 on, not {value!r}.")
 
     @classmethod
     def table(cls) -> tuple[Row, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from itertools import pairwise
 
 import pytest
@@ -142,7 +143,31 @@ def test_thresholds_of_ones_own():
     assert judge(records(ms=1700), thresholds=sw.Thresholds(capacity=0.9)).verdict == "keeping-up"
     with pytest.raises(ValueError, match="behind must be a number"):
         sw.Thresholds(behind="fast")
-    assert all(row.reason.endswith(".") and row.source for row in sw.Thresholds.table())
+
+
+def test_the_table_lists_every_threshold():
+    """Name and default of each, its unit, one sentence that says why, and where that is from."""
+    table = sw.Thresholds.table()
+    assert {row.name: row.value for row in table} == asdict(sw.Thresholds())
+    assert all(row.unit and row.source for row in table)
+    assert all(len(row.reason) > 20 and row.reason.endswith(".") for row in table)
+
+
+@pytest.mark.parametrize("value", [0, 0.5, 2.5, float("inf")])
+@pytest.mark.parametrize("name", [row.name for row in sw.Thresholds.table() if row.unit == "batches"])
+def test_a_threshold_in_batches_can_be_counted(name, value):
+    """A rule looks at so many batches."""
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of batches from 1 on, not {value}"):
+        sw.Thresholds(**{name: value})
+
+
+@pytest.mark.parametrize("row", sw.Thresholds.table(), ids=lambda row: row.name)
+def test_no_threshold_makes_a_diagnosis_fail(row):
+    """The least and the largest of each, over no record, one, idle ones, and batches that are late."""
+    histories = ([], records(1), records(5, rows=0), records(30, ms=2600, backlog=lambda i: 40 * i, state=[operator()]))
+    for value in (1, 10**18) if row.unit == "batches" else (0, float("inf")):
+        for made in histories:
+            assert judge(made, thresholds=sw.Thresholds(**{row.name: value})).verdict
 
 
 def test_thresholds_for_every_view():
