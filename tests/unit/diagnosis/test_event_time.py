@@ -109,15 +109,27 @@ def test_watermark_stuck_names_the_idle_input():
 @pytest.mark.parametrize(
     "made",
     [
-        two_inputs(4),  # too few
         two_inputs(second=lambda i: 5),
         two_inputs(mark=lambda i: iso(BEGIN + 2000 * i - MINUTE)),  # it moves
         records(12, event=times(mark=lambda i: iso(BEGIN - MINUTE)), output=1),  # one input: it cannot be held back
     ],
 )
 def test_watermark_stuck_is_silent(made):
-    """Few batches, an input that is not idle, a watermark that moves, a single input."""
+    """An input that is not idle, a watermark that moves, a single input."""
     assert "watermark-stuck" not in codes(judge(made))
+
+
+@pytest.mark.parametrize(("count", "fires"), [(5, True), (4, False)])
+def test_a_watermark_that_stands_still_for_five_batches_is_stuck(count, fires):
+    """Where the delay is known, however old their rows are."""
+    facts = Facts(watermarks=(("ts", 1_000.0),))
+    assert ("watermark-stuck" in codes(judge(two_inputs(count), facts=facts))) == fires
+
+
+@pytest.mark.parametrize(("count", "fires"), [(6, True), (5, False)])
+def test_without_a_known_delay_rows_must_get_ten_seconds_newer(count, fires):
+    """Each batch's newest row is two seconds after that of the one before."""
+    assert ("watermark-stuck" in codes(judge(two_inputs(count)))) == fires
 
 
 @pytest.mark.parametrize(("delay", "fires"), [(19_000, True), (21_000, False)])
@@ -181,7 +193,8 @@ def test_a_delay_of_zero_is_named():
 def test_late_rows_clear_after_many_batches_without():
     """Fifty batches later it is history."""
     made = dropping(lambda i: i == 20, count=120)
-    assert "late-rows-dropped" in codes(judge(made[:60]))
+    assert "late-rows-dropped" in codes(judge(made[:70]))
+    assert "late-rows-dropped" not in codes(judge(made[:71]))
     assert "late-rows-dropped" not in codes(judge(made))
 
 

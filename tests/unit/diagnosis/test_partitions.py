@@ -58,6 +58,22 @@ def test_partitions_that_cost_less_than_a_second_are_no_warning_while_time_is_le
     assert loud(judge(made, 10_000)) == found
 
 
+@pytest.mark.parametrize(
+    ("ms", "commit", "warns"), [(1_500, 11, True), (1_500, 9, False), (2_100, 2, True), (1_900, 2, False)]
+)
+def test_partitions_of_ten_ms_each_are_a_warning(ms, commit, warns):
+    """Ten to save the state of one of 200, or ten of addBatch (51 ms less than the batch) for each."""
+    made = partitioned(200, ms=ms, commit=commit, interval=10_000)
+    assert codes(judge(made, 10_000)) == ["too-many-partitions"]
+    assert loud(judge(made, 10_000)) == ["too-many-partitions"] * warns
+
+
+@pytest.mark.parametrize(("ms", "found"), [(471, ["too-many-partitions"]), (431, [])])
+def test_partitions_of_less_than_two_ms_each_cost_nothing(ms, found):
+    """200 in 420 ms of addBatch are worth knowing, in 380 ms they are not."""
+    assert codes(judge(partitioned(200, ms=ms, commit=1))) == found
+
+
 def test_rocksdb_that_counts_no_rows_proves_no_small_state():
     """With trackTotalNumberOfRows off the state may be of any size."""
     made = partitioned(200, total=0)

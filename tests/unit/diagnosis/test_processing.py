@@ -25,6 +25,20 @@ def test_contention_when_stages_wait_for_cores(queue, fires):
         assert codes(diagnosis)[0] == "contention"
 
 
+@pytest.mark.parametrize(("queue", "fires"), [(1600, True), (1400, False)])
+def test_a_wait_for_cores_is_three_tenths_of_addbatch(queue, fires):
+    """Of 4,949 ms, where a second alone is long exceeded."""
+    diagnosis = judge(records(ms=5000), tasks={**BUSY, **EVEN, "queueMs": queue})
+    assert ("contention" in codes(diagnosis)) == fires
+
+
+@pytest.mark.parametrize(("queue", "fires"), [(1050, True), (950, False)])
+def test_a_wait_for_cores_is_a_second(queue, fires):
+    """Of 2,549 ms both are more than three tenths."""
+    diagnosis = judge(late(), tasks={**BUSY, **EVEN, "busyMs": 1400, "queueMs": queue})
+    assert ("contention" in codes(diagnosis)) == fires
+
+
 @pytest.mark.parametrize(("every", "queue", "fires"), [(3, 3900, True), (3, 900, False), (10, 3900, False)])
 def test_contention_when_every_third_batch_waits(every, queue, fires):
     """A small query beside a large one: quick batches in the gaps, and most of the time lost in those between."""
@@ -59,7 +73,8 @@ def test_contention_when_every_third_batch_waits(every, queue, fires):
         ),  # others work
         ({"runTimeMs.median": 900, "runTimeMs.max": 900, "runTimeMs": 1000, "count": 1, "stages": 1}, None),
         ({"runTimeMs.median": 100, "runTimeMs.max": 2200}, "task-skew"),
-        ({"runTimeMs.median": 500, "runTimeMs.max": 2200}, None),
+        ({"runTimeMs.median": 420, "runTimeMs.max": 2200}, "task-skew"),
+        ({"runTimeMs.median": 460, "runTimeMs.max": 2200}, None),
         ({"runTimeMs.median": 600, "runTimeMs.max": 700}, None),
     ],
 )
@@ -68,6 +83,18 @@ def test_one_task_or_one_long_task(tasks, code):
     diagnosis = judge(late(), tasks={**BUSY, **tasks})
     found = [one for one in codes(diagnosis) if one in ("too-few-tasks", "task-skew")]
     assert found == ([code] if code else [])
+
+
+@pytest.mark.parametrize(("longest", "fires"), [(1050, True), (950, False)])
+@pytest.mark.parametrize(
+    ("tasks", "code"),
+    [({"runTimeMs.median": 50}, "task-skew"), ({"runTimeMs": 1100, "count": 1, "stages": 1}, "too-few-tasks")],
+)
+def test_one_task_must_take_a_second(tasks, code, longest, fires):
+    """In batches of 1.2 s at an interval of one, where it is most of addBatch on both sides."""
+    made = records(ms=1200, interval=1000)
+    tasks = {**BUSY, "runTimeMs.median": 900, "runTimeMs.max": longest, **tasks}
+    assert (code in codes(judge(made, 1000, tasks=tasks))) == fires
 
 
 def test_skew_has_code_where_no_key_is_needed():
@@ -150,6 +177,7 @@ def test_slow_user_code_of_python_functions():
         (9_900, 100, None),
         (371_801, 50_000, None),
         (10_100, 205, None),
+        (10_100, 195, "info"),
     ],
 )
 def test_slow_user_code_from_one_extreme_record(ms, rows, severity):

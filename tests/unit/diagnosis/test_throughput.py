@@ -156,6 +156,8 @@ def test_overhead_bound_when_the_fixed_cost_dominates():
     [
         (lambda i: 500 + 15 * i, 100, True),
         (lambda i: 500 + 3 * i, 100, False),  # not much
+        (lambda i: 1000 + 15 * i, 100, True),  # from 1,150 to 1,750 ms: by half
+        (lambda i: 1000 + 12 * i, 100, False),  # from 1,120 to 1,600 ms
         (lambda i: 500 + 15 * i, lambda i: 100 + 3 * i, False),  # the rows grow as well
         (lambda i: 500 if i < 30 else 1200, 100, False),  # a step
         (lambda i: 500 + 200 * (i % 5), 100, False),
@@ -164,6 +166,12 @@ def test_overhead_bound_when_the_fixed_cost_dominates():
 def test_duration_trend_needs_flat_rows_and_steady_growth(ms, rows, fires):
     """Batch time that grows for the same rows."""
     assert ("duration-trend" in codes(judge(records(60, ms=ms, rows=rows)))) == fires
+
+
+@pytest.mark.parametrize(("count", "fires"), [(21, True), (20, False)])
+def test_duration_trend_needs_twenty_batches(count, fires):
+    """Beside the first, which starts cold: fewer do not tell growth from noise."""
+    assert ("duration-trend" in codes(judge(records(count, ms=lambda i: 500 + 45 * i)))) == fires
 
 
 def test_duration_trend_names_the_part_that_grows():
@@ -179,6 +187,13 @@ def test_time_unaccounted_shows_the_missing_time(missing, fires):
     diagnosis = judge(made, 5000)
     assert ("time-unaccounted" in codes(diagnosis)) == fires
     assert loud(diagnosis) == []
+
+
+@pytest.mark.parametrize(("missing", "fires"), [(1600, True), (1400, False)])
+def test_time_unaccounted_is_three_tenths_of_the_batch(missing, fires):
+    """Of five seconds, where one is missed on both sides."""
+    made = records(ms=5000, interval=8000, parts={"addBatch": 5000 - 51 - missing})
+    assert ("time-unaccounted" in codes(judge(made, 8000))) == fires
 
 
 def test_time_unaccounted_is_the_cause_of_a_lag():
@@ -210,6 +225,13 @@ def test_late_batches_are_critical_only_if_the_lag_is_known_to_grow(more, severi
     assert diagnosis.to_dict()["worsens"] == (severity == "critical")
 
 
+@pytest.mark.parametrize(("growth", "worsens"), [(1.034, True), (1.029, False)])
+def test_late_batches_with_ever_more_rows_lag_behind(growth, worsens):
+    """By half from the first third of the batches to the last: by 54 % they do, by 45 % they do not."""
+    made = records(rows=lambda i: int(5000 * growth**i), ms=lambda i: int(2600 * growth**i))
+    assert judge(made).worsens == worsens
+
+
 def test_a_backlog_that_grows_while_time_is_left_is_critical_too():
     """The verdict's level follows what is known of the lag, whatever its reason."""
     diagnosis = judge(records(backlog=lambda i: 1000 + 500 * i, ms=300))
@@ -235,6 +257,13 @@ def test_time_unaccounted_in_one_whole_record(missing, fires):
     assert "time-unaccounted" not in codes(judge([made[0]]))
     cut = {**made[7], "durationMs": {"addBatch": 1900, "triggerExecution": 2000 + missing}}
     assert "time-unaccounted" not in codes(judge([cut]))
+
+
+@pytest.mark.parametrize(("total", "fires"), [(32_000, True), (36_000, False)])
+def test_time_unaccounted_in_one_record_is_three_tenths_of_it(total, fires):
+    """10.5 s are missed of both."""
+    made = records(8, ms=total, parts={"addBatch": total - 51 - 10_500})
+    assert ("time-unaccounted" in codes(judge([made[7]]))) == fires
 
 
 @pytest.mark.parametrize(("ms", "fires"), [(1620, True), (1480, False)])
