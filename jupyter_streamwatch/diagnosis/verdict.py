@@ -34,8 +34,8 @@ def stuck(window: Window) -> tuple[float, float | None, float | None] | None:
     run = window.run
     if batch is None or now is None or batch.started is None or run is None or batch.runId != run.runId:
         return None
-    if _reported(window, batch):
-        return None
+    if _reported(window, batch) or (window.trigger is not None and window.trigger.kind in _NO_PROGRESS):
+        return None  # those modes work on one batch for as long as they are told
     at = min(now, batch.seen) if batch.seen else now  # nobody has looked since: it may have ended
     ran = at - batch.started
     quiet = at - max(batch.started, batch.lastTaskEnd or 0.0)

@@ -103,13 +103,13 @@ def test_a_start_without_a_checkpoint_is_temporary(spark, watch):
 
 
 def test_a_folder_of_the_session_is_where_checkpoints_are(spark, watch, tmp_path):
-    """``spark.sql.streaming.checkpointLocation`` with the query's name, as Spark puts them together."""
+    """``spark.sql.streaming.checkpointLocation`` with the query's name, as Spark puts them together when it starts."""
     spark.conf.set("spark.sql.streaming.checkpointLocation", str(tmp_path))
     try:
         query = start(rate(spark), name="at_home", trigger=FAST)
-        facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
     finally:
         spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    facts = wait_until(lambda: (told := watch.queries[query].facts).sources and told, 60, "the facts")
     assert (facts.checkpoint, facts.temporaryCheckpoint) == (str(tmp_path / "at_home"), False)
 
 

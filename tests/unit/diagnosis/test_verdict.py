@@ -138,6 +138,17 @@ def test_a_first_batch_is_stuck_only_after_very_long():
     assert diagnose(history, now=BEGIN + 610_000).verdict == "stuck"
 
 
+@pytest.mark.parametrize("kind", ["continuous", "realTime"])
+def test_a_mode_whose_batches_last_as_long_as_they_are_told_is_not_stuck(kind):
+    """A real-time batch of an hour runs for an hour, and none of its tasks finishes before."""
+    history = History("q")
+    history.start("run-1", at=BEGIN)
+    history.set_facts(Facts(trigger=Trigger(kind, 3_600_000.0, "asked")))
+    for tasks in (None, 2):  # Connect, classic
+        history.set_running(RunningBatch("run-1", 0, started=BEGIN, tasksTotal=tasks, tasksRunning=tasks))
+        assert diagnose(history, now=BEGIN + 3_000_000).verdict == "running"
+
+
 @pytest.mark.parametrize(("ran", "verdict"), [(29_000, "keeping-up"), (31_000, "stuck")])
 def test_stuck_is_five_times_the_usual_time(ran, verdict):
     """Of batches of six seconds a slow one may take half a minute."""
