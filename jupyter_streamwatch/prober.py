@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN_PACE = 0.5  # seconds
 SHARE = 4.0  # a round is followed by a pause of at least four times its length
 TASKS_PACE = 0.25  # seconds between two reads of a batch's tasks: what they cost must not show in quick batches
+DOUBT = 10_000.0  # ms that a batch is seen to run before Spark is asked whether only its event is late
 TASKS_KEPT = 8  # batches whose tasks wait to be read; older ones are let go
 
 
@@ -91,7 +92,12 @@ def look_at(spark: Any, history: History, runId: str, query: Any, *, classic: bo
     """Read status and running batch of an active run; True when something changed."""
     status = probe.status(query) if query is not None else None
     before = history.running
-    running = probe.running(spark, runId, before) if classic else probe.by_status(status, runId, _next(history), before)
+    if classic:
+        running = probe.running(spark, runId, before)
+    else:
+        running = probe.by_status(status, runId, _next(history), before)
+        if running is not None and running.seen - (running.started or 0.0) > DOUBT and probe.reported(query, running):
+            running = None
     news = status is not None and _without_time(status) != _without_time(history.status)
     if news:
         history.set_status(status)

@@ -10,8 +10,20 @@ from jupyter_streamwatch.probe import names
 from jupyter_streamwatch.probe.about import facts
 from jupyter_streamwatch.probe.batch_tasks import tasks
 from jupyter_streamwatch.probe.running_batch import by_status, running
-from jupyter_streamwatch.probe.session import active, environment, status
+from jupyter_streamwatch.probe.session import active, environment, reported, status
 from jupyter_streamwatch.probe.shape_of import shape
 from jupyter_streamwatch.probe.started import written
 
-__all__ = ["active", "by_status", "environment", "facts", "names", "running", "shape", "status", "tasks", "written"]
+__all__ = [
+    "active",
+    "by_status",
+    "environment",
+    "facts",
+    "names",
+    "reported",
+    "running",
+    "shape",
+    "status",
+    "tasks",
+    "written",
+]

@@ -6,7 +6,7 @@ import platform
 import time
 from typing import Any
 
-from jupyter_streamwatch.history import Status
+from jupyter_streamwatch.history import RunningBatch, Status
 from jupyter_streamwatch.probe import jvm
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.redaction import redact
@@ -34,6 +34,19 @@ def status(query: Any) -> Status | None:
         )
 
     return ask(query, look, None, seconds=5.0)
+
+
+def reported(query: Any, batch: RunningBatch) -> bool:
+    """Say whether Spark has reported this batch although its event has not come: it runs no longer.
+
+    PySpark hands over the events of Connect on one thread, so a listener of the user that waits holds up all others.
+    """
+
+    def look() -> bool:
+        last = query.lastProgress
+        return last is not None and (batch.batchId is None or int(last["batchId"]) >= batch.batchId)
+
+    return bool(ask(query, look, None, seconds=5.0))
 
 
 def active(spark: Any) -> list[tuple[str, str, str | None, Any]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from jupyter_streamwatch import probe
-from jupyter_streamwatch.facts import Status
+from jupyter_streamwatch import probe, testing
+from jupyter_streamwatch.facts import RunningBatch, Status
+from jupyter_streamwatch.prober import look_at
 
 RUNS = "Processing new data"
 
@@ -42,3 +45,22 @@ def test_between_batches_nothing_runs(status):
     """Unknown, waiting, and asking the sources for offsets are no running batch."""
     before = probe.by_status(said(), "run", 4, None)
     assert probe.by_status(status, "run", 4, before) is None
+
+
+class Query:
+    def __init__(self, last):
+        self.status = {"message": RUNS, "isDataAvailable": True, "isTriggerActive": True}
+        self.lastProgress = None if last is None else {"batchId": last}
+
+
+@pytest.mark.parametrize(("last", "runs"), [(3, True), (4, False), (6, False), (None, True)])
+@pytest.mark.parametrize("seconds", [5, 15])
+def test_a_batch_whose_event_is_late_does_not_run(last, runs, seconds):
+    """A listener of the user that waits holds up our events, too: a batch that seems long is looked up once more."""
+    history = testing.history([testing.progress(batch) for batch in range(4)])
+    began = time.time() * 1_000 - seconds * 1_000
+    history.set_running(RunningBatch(testing.RUN, 4, started=began, seen=began))
+    look_at(None, history, testing.RUN, Query(last), classic=False)
+    assert (history.running is not None) == (runs or seconds < 10)
+    if history.running is not None:
+        assert history.running.started == began
