@@ -114,6 +114,15 @@ def test_saving_the_state_for_less_than_half_a_second_is_not_worth_a_hint(commit
     assert ("state-commit-slow" in codes(judge(made, 500))) == fires
 
 
+@pytest.mark.parametrize(
+    ("slow", "fires"), [({18, 19}, False), ({17, 18, 19}, True), ({15, 16, 17}, True), ({14, 15, 16}, False)]
+)
+def test_a_finding_holds_for_three_batches(slow, fires):
+    """It is raised by the third batch that shows it, and gone with the third after that does not."""
+    made = records(ms=2600, state=lambda i: [operator(commitTimeMs=5600 if i in slow else 40)])
+    assert ("state-commit-slow" in codes(judge(made))) == fires
+
+
 def test_commit_times_are_sums_over_tasks():
     """A sum beyond the interval is ordinary."""
     many = [operator(commitTimeMs=5000, numShufflePartitions=20, numStateStoreInstances=20)]
