@@ -22,6 +22,7 @@ from tests.spark.conftest import make_session
 from tests.spark.queries import start
 
 WARM_UP = 40  # batches
+SETTLE = 20  # batches until a page that was just opened has loaded and drawn its charts once
 BATCH = "300 milliseconds"  # a batch each, and a pause after it
 LOOK = 0.5  # seconds between two looks at the query, which cost as well
 
@@ -64,6 +65,7 @@ def measure(pairs=10, batches=18, show=None):
                 with sw.watch(spark) as watch:
                     if show is not None:
                         show(watch)
+                        wait_for_batch(query, query.lastProgress["batchId"] + SETTLE)
                     watched.append(phase(query, batches))
             else:
                 alone.append(phase(query, batches))

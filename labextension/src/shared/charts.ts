@@ -46,6 +46,8 @@ export class Charts {
   private views: BokehView[] = [];
   private drawn: { document: BokehDocument; views: BokehViews } | null = null;
   private turn = 0;
+  /** The chart that stands first because it explains a hint. */
+  private first: string | null = null;
 
   private width = 0;
   private readonly sizes = new ResizeObserver(() => {
@@ -117,7 +119,8 @@ export class Charts {
       if (explains) setAttribute(mark, "title", hint.title);
       if (name !== null) element.classList.toggle("sw-first", explains);
     }
-    if (name !== null) this.placeAxes();
+    if (name !== null && name !== this.first) this.placeAxes();
+    this.first = name ?? this.first;
   }
 
   /** Writes the values of a row into the headers, and draws the cursor there. */
@@ -181,6 +184,7 @@ export class Charts {
     this.views = [];
     this.panels = [];
     this.set = null;
+    this.first = null;
     this.setFollowing(true);
   }
 

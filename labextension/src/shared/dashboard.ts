@@ -1,5 +1,6 @@
 // One view of a dashboard: overview, hints, charts, numbers, facts. It renders from a store and holds no truth.
 
+import { Announcer } from "./announcer.ts";
 import type { Bokeh } from "./bokeh.ts";
 import { Charts } from "./charts.ts";
 import { CheckpointCard } from "./checkpoint.ts";
@@ -12,6 +13,7 @@ import { Hints } from "./hints.ts";
 import { handleKey } from "./keys.ts";
 import { statusText, type Link } from "./link.ts";
 import { Overview } from "./overview.ts";
+import { Pace } from "./pace.ts";
 import type { Columns } from "./protocol.ts";
 import { length, spans, type Change, type Store } from "./store.ts";
 import { followTheme, type Wish } from "./theme.ts";
@@ -42,8 +44,7 @@ export class Dashboard {
   private readonly barZone = h("span", "sw-bar-zone sw-muted");
   private readonly below = h("a", "sw-link", "Facts, runs and all batches ↓");
   private readonly live: HTMLButtonElement;
-  private readonly announcer = h("div", "sw-quiet");
-  private readonly labels = new Map<string, string>();
+  private readonly announcer = new Announcer();
   private readonly observer: IntersectionObserver;
   private readonly stops: (() => void)[] = [];
   private mounted = false;
@@ -53,6 +54,7 @@ export class Dashboard {
   private onScreen = false;
   private wanted: string | null = null;
   private readonly cursor = new Cursor(() => this.refill());
+  private readonly pace = new Pace(() => this.refill());
 
   constructor(private readonly options: Options) {
     this.overview = new Overview({
@@ -113,6 +115,7 @@ export class Dashboard {
     for (const stop of this.stops) stop();
     cancelAnimationFrame(this.frame);
     this.cursor.clear();
+    this.pace.close();
     this.charts.close();
   }
 
@@ -122,8 +125,6 @@ export class Dashboard {
     element.dataset.lmSuppressShortcuts = "true";
     element.setAttribute("role", "region");
     element.setAttribute("aria-label", "Streaming queries");
-    this.announcer.setAttribute("role", "status");
-    this.announcer.setAttribute("aria-live", "polite");
     this.barName.dir = "auto";
     this.bar.append(this.barName, this.barBatch, this.live, this.barZone);
     element.append(this.status, this.empty, this.overview.element, this.hints.element, this.bar);
@@ -131,7 +132,7 @@ export class Dashboard {
     // A report has the facts of every query below: there the way leads from here.
     if (this.options.link) element.append(this.facts.element);
     else this.bar.insertBefore(this.below, this.live);
-    element.append(this.announcer);
+    element.append(this.announcer.element);
     element.addEventListener("keydown", (event) => {
       handleKey(event, {
         batch: (step) => this.stepBatch(step),
@@ -177,22 +178,28 @@ export class Dashboard {
   }
 
   private paint(): void {
-    const { store } = this.options;
-    const dirty = this.dirty;
+    const { dirty, options: { store } } = this;
     this.dirty = { lines: false, charts: false, data: false, session: false };
     if (this.wanted !== null && (store.selected === this.wanted || !store.line(this.wanted))) this.wanted = null;
     if (dirty.session || dirty.lines) this.paintStatus();
     if (dirty.lines || dirty.charts) this.paintLines();
     if (dirty.charts) this.arrange();
     if (dirty.lines || dirty.charts) this.explain();
-    if (dirty.data || dirty.charts) {
-      if (this.charts.ready && this.cursor.isReading) this.dirty.data = true;
-      else this.charts.fill(store.data ?? { batches: {}, marks: {} });
-      this.charts.describe(this.lastRow());
-    }
-    if (dirty.data || dirty.charts) this.paintCursor();
+    if (dirty.charts || (dirty.data && (!this.charts.ready || this.pace.isFree()))) this.paintData();
+    else this.dirty.data ||= dirty.data;
     if (!this.charts.ready && store.charts) void this.draw();
     this.mark();
+  }
+
+  private paintData(): void {
+    const { charts, cursor, pace } = this;
+    if (charts.ready && cursor.isReading) this.dirty.data = true;
+    else {
+      pace.begin();
+      charts.fill(this.options.store.data ?? { batches: {}, marks: {} });
+    }
+    charts.describe(this.lastRow());
+    this.paintCursor();
   }
 
   private paintStatus(): void {
@@ -219,18 +226,7 @@ export class Dashboard {
     this.barName.title = line?.fullName ?? "";
     this.barName.classList.toggle("sw-shortened", line !== undefined && line.name !== line.fullName);
     this.below.href = `#query-${String(line ? store.lines.indexOf(line) : 0)}`; // report/page.py
-    this.announce();
-  }
-
-  /** Speaks of changed states only: numbers that move would never stop talking. */
-  private announce(): void {
-    const changes: string[] = [];
-    for (const { id, name, state } of this.options.store.lines) {
-      const before = this.labels.get(id);
-      if (before !== undefined && before !== state.label) changes.push(`${name}: ${state.label}`);
-      this.labels.set(id, state.label);
-    }
-    if (changes.length) setText(this.announcer, changes.join(". "));
+    this.announcer.update(store.lines);
   }
 
   private arrange(): void {
@@ -339,6 +335,7 @@ export class Dashboard {
   private goLive(): void {
     this.cursor.clear();
     this.charts.follow();
+    this.pace.free();
     this.refill();
   }
 
