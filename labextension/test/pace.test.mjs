@@ -46,9 +46,9 @@ test("the first drawing may begin at once", () => {
   assert.equal(timers.size, 0);
 });
 
-test("a drawing is followed by a pause of six times its length, and who waited is called", () => {
+test("a drawing is followed by a pause of nine times its length, and who waited is called", () => {
   draw(100);
-  pass(590);
+  pass(890);
   assert.equal(pace.isFree(), false);
   assert.equal(pace.isFree(), false);
   assert.equal(timers.size, 1);
@@ -61,7 +61,7 @@ test("a drawing is followed by a pause of six times its length, and who waited i
 
 test("a quick drawing leaves the charts as live as their updates", () => {
   draw(20);
-  pass(121);
+  pass(181);
   assert.equal(pace.isFree(), true);
 });
 

@@ -2,7 +2,7 @@
 // Spark on many machines, and whoever else draws in it.
 
 /** A drawing is followed by a pause of this many times its length. */
-const PAUSE = 6;
+const PAUSE = 9;
 /** Milliseconds that pass without work until the frame in which Bokeh draws. */
 const FRAME = 17;
 /** Milliseconds until the next one where nothing can be measured: no frame comes in a hidden page. */
