@@ -65,6 +65,11 @@ export class Charts {
     return this.views.length > 0;
   }
 
+  /** Whether the charts have this row: the newest may still wait to be drawn. */
+  has(row: number): boolean {
+    return row < this.times.length;
+  }
+
   /** Shows the headers at once; `draw` brings the pictures. */
   arrange(set: ChartSet | null): void {
     const key = set ? set.key : null;

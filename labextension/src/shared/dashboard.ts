@@ -135,8 +135,7 @@ export class Dashboard {
     element.append(this.announcer.element);
     element.addEventListener("keydown", (event) => {
       handleKey(event, {
-        batch: (step) => this.stepBatch(step),
-        query: (step) => this.stepQuery(step),
+        batch: (step) => this.stepBatch(step), query: (step) => this.stepQuery(step),
         live: () => this.goLive(),
       });
     });
@@ -324,6 +323,7 @@ export class Dashboard {
 
   private pin(row: number): void {
     if (row < 0) return;
+    if (!this.charts.has(row)) this.charts.fill(this.options.store.data ?? { batches: {}, marks: {} });
     this.cursor.pin(this.batches, row);
     this.paintCursor();
   }
