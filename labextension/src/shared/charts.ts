@@ -65,11 +65,6 @@ export class Charts {
     return this.views.length > 0;
   }
 
-  /** Whether the charts have this row: the newest may still wait to be drawn. */
-  has(row: number): boolean {
-    return row < this.times.length;
-  }
-
   /** Shows the headers at once; `draw` brings the pictures. */
   arrange(set: ChartSet | null): void {
     const key = set ? set.key : null;
@@ -113,6 +108,13 @@ export class Charts {
     if (!this.drawn) return;
     this.give(this.drawn.document, data);
     this.painted += 1;
+  }
+
+  /** Makes sure that a row is in the charts: the newest may still wait to be drawn. */
+  reach(row: number, data: Data): void {
+    if (row < this.times.length) return;
+    this.fill(data);
+    for (const view of this.views) view.update_dataranges?.();
   }
 
   /** Puts the chart that explains a hint first, with its mark; without one the order stays and the mark goes. */

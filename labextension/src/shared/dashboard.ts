@@ -323,7 +323,7 @@ export class Dashboard {
 
   private pin(row: number): void {
     if (row < 0) return;
-    if (!this.charts.has(row)) this.charts.fill(this.options.store.data ?? { batches: {}, marks: {} });
+    this.charts.reach(row, this.options.store.data ?? { batches: {}, marks: {} });
     this.cursor.pin(this.batches, row);
     this.paintCursor();
   }
