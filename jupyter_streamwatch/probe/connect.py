@@ -9,6 +9,7 @@ from jupyter_streamwatch.history import Facts
 from jupyter_streamwatch.probe import names
 from jupyter_streamwatch.probe.plan import LIMITS
 from jupyter_streamwatch.probe.shape_expressions import delay_ms
+from jupyter_streamwatch.probe.writer import in_root
 from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
@@ -130,9 +131,8 @@ def _started(written: Written, known: dict[str, Any], sources: int) -> dict[str,
 
 
 def _in_root(written: Written) -> str | None:
-    """Return the folder that Spark makes for a query's name under the session's folder of checkpoints."""
-    root = written.checkpointRoot
-    return redact(names.local_path(f"{root.rstrip('/')}/{written.name}")) if root and written.name else None
+    path = in_root(written.checkpointRoot, written.name)
+    return redact(names.local_path(path)) if path else None
 
 
 def _shape(text: str, progress: Any, version: str, written: Written | None) -> Shape | None:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.probe import names, shape_sinks
+from jupyter_streamwatch.probe.writer import OPTION, SETTING
 from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CHECKPOINT = "checkpointlocation"
-ROOT = "spark.sql.streaming.checkpointLocation"
 _HIDING = frozenset({"sql", "extension", "unknown", "cached_remote_relation"})
 _TRIGGERS = {
     "processing_time_interval": "processingTime",
@@ -63,7 +62,7 @@ def written(writer: Any) -> Written:
     """
     message = writer._write_proto  # noqa: SLF001 - there is no public way
     options = {name.lower(): str(value) for name, value in message.options.items()}
-    checkpoint = options.get(CHECKPOINT)
+    checkpoint = options.get(OPTION)
     return Written(
         trigger=_trigger(message),
         **of_writer(message),
@@ -131,7 +130,7 @@ def _trigger(message: Any) -> Trigger | None:
 
 def _root(writer: Any) -> str | None:
     try:
-        return str(writer._session.conf.get(ROOT, "") or "")  # noqa: SLF001 - there is no public way
+        return str(writer._session.conf.get(SETTING, "") or "")  # noqa: SLF001 - there is no public way
     except Exception:
         return None
 

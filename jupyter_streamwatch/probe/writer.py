@@ -8,8 +8,8 @@ from typing import Any
 from jupyter_streamwatch.probe import jvm
 from jupyter_streamwatch.probe.bounded import ask
 
-_OPTION = "checkpointlocation"
-_SETTING = "spark.sql.streaming.checkpointLocation"
+OPTION = "checkpointlocation"
+SETTING = "spark.sql.streaming.checkpointLocation"
 
 
 def session_of(writer: Any) -> Any:
@@ -27,12 +27,17 @@ def checkpoint_of(writer: Any) -> str | None:
 
     def look() -> str | None:
         options = _options(writer, spark)
-        if options.get(_OPTION):
-            return options[_OPTION]
-        root, name = spark.conf.get(_SETTING, ""), options.get("queryname")
-        return str(root).rstrip("/") + "/" + str(PurePosixPath(name)) if root and name else None
+        if options.get(OPTION):
+            return options[OPTION]
+        root, name = spark.conf.get(SETTING, ""), options.get("queryname")
+        return in_root(root, name)
 
     return ask(spark, look, None, seconds=5.0) if spark is not None else None
+
+
+def in_root(root: str | None, name: str | None) -> str | None:
+    """Return the folder that Spark makes for a query's name under the session's folder of checkpoints."""
+    return root.rstrip("/") + "/" + str(PurePosixPath(name)) if root and name else None
 
 
 def _options(writer: Any, spark: Any) -> dict[str, str]:
@@ -42,5 +47,5 @@ def _options(writer: Any, spark: Any) -> dict[str, str]:
         return {name.lower(): value for name, value in proto.options.items()} | {"queryname": proto.query_name}
     java = writer._jwrite  # noqa: SLF001 - there is no public way
     found = jvm.field(java, "extraOptions")
-    known = ((name, found.get(name)) for name in (_OPTION, "queryname"))
+    known = ((name, found.get(name)) for name in (OPTION, "queryname"))
     return {name: str(value.get()) for name, value in known if value.isDefined()}
