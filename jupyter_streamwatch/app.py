@@ -17,8 +17,8 @@ from traitlets import Bool, TraitError, Unicode
 from traitlets.config import catch_config_error
 
 from jupyter_streamwatch import __version__
-from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.text.numbers import query_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

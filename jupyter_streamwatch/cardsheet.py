@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.format import UNKNOWN, clean, clock, exact, middle, size, when
-from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.runs import goes_on
+from jupyter_streamwatch.text.numbers import UNKNOWN, clean, clock, exact, middle, size, when
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.card import Card, Pinned

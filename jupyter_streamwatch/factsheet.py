@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.format import UNKNOWN, clean, duration, middle, when
-from jupyter_streamwatch.probe import names
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text import spark_names as names
+from jupyter_streamwatch.text.numbers import UNKNOWN, clean, duration, middle, when
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Capacity

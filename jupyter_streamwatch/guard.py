@@ -20,10 +20,10 @@ from IPython.core.error import UsageError
 
 from jupyter_streamwatch import probe
 from jupyter_streamwatch.checkpoints.changes import SAID
-from jupyter_streamwatch.format import clean
 from jupyter_streamwatch.probe import shape_sinks
 from jupyter_streamwatch.probe.writer import checkpoint_of, session_of
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

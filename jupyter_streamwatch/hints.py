@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.format import query_name
+from jupyter_streamwatch.text.numbers import query_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

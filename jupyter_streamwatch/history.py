@@ -12,10 +12,10 @@ import numpy as np
 
 from jupyter_streamwatch.columns import Table
 from jupyter_streamwatch.facts import Facts, RunningBatch, Status
-from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.progress import Progress
 from jupyter_streamwatch.rows import row, tasks
 from jupyter_streamwatch.runs import Followed, Run, RunLog
+from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.trigger import Trigger
 from jupyter_streamwatch.values import iso
 

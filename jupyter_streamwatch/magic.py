@@ -16,8 +16,8 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from traitlets import TraitError
 
 from jupyter_streamwatch.bridge import active_session
-from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.watcher import NO_SESSION, Watch, watch
 
 if TYPE_CHECKING:

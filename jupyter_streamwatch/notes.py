@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from jupyter_streamwatch.format import clean, clock, duration, middle, when
-from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.runs import goes_on
+from jupyter_streamwatch.text.numbers import clean, clock, duration, middle, when
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis

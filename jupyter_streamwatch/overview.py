@@ -7,18 +7,17 @@ redacted here, once, because every view may end on a disk (a notebook keeps what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jupyter_streamwatch import cardsheet, factsheet, notes
 from jupyter_streamwatch.diagnosis import diagnose
-from jupyter_streamwatch.format import UNKNOWN, duration, exact, iso, middle, number, query_name, rate
 from jupyter_streamwatch.progress import epoch_ms
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import UNKNOWN, duration, exact, iso, middle, number, query_name, rate
+from jupyter_streamwatch.text.plain import plain
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -278,23 +277,3 @@ def _rank(made: tuple[History, Diagnosis, Line]) -> tuple[bool, int, int, float]
     verdict = _VERDICT_ORDER.index(one.state.verdict) if one.state.verdict in _VERDICT_ORDER else len(_VERDICT_ORDER)
     ended = (history.runs[-1].ended or 0.0) if one.ended and history.runs else 0.0
     return one.ended, 0 if one.ended else level, 0 if one.ended else verdict, -ended
-
-
-def plain(value: Any) -> Any:
-    """Make data JSON-ready: tuples become lists, records dicts, and every text is redacted."""
-    if value is None or isinstance(value, (int, float)):
-        return value
-    if isinstance(value, str):
-        return _redacted(value)
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, (Line, State, Rates, Batch, Value, notes.Note, notes.Running, cardsheet.Sheet)):
-        return {name: plain(item) for name, item in vars(value).items()}
-    return value
-
-
-@lru_cache(maxsize=4096)  # most texts of a line are the same in the next one
-def _redacted(text: str) -> str:
-    return redact(text)

@@ -12,10 +12,10 @@ from typing import Any
 
 from jupyter_streamwatch import saving
 from jupyter_streamwatch import values as v
-from jupyter_streamwatch.format import middle, query_name
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import Progress, parse
-from jupyter_streamwatch.redaction import redact_all
+from jupyter_streamwatch.text.numbers import middle, query_name
+from jupyter_streamwatch.text.redaction import redact_all
 
 __all__ = ["Queries", "Recording", "Skipped"]
 

@@ -127,7 +127,7 @@ class Stills:
 
     def make(self) -> None:
         """Make a still now and show it in the outputs; what it cost is counted."""
-        from jupyter_streamwatch.report.elements import Html, el
+        from jupyter_streamwatch.text.html import Html, el
 
         began = time.thread_time()
         self._kept, self._ends, self._at = self._state(), self._ended(), self._clock()

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch.attachment import Attachment, Session
 from jupyter_streamwatch.bridge import TERMINATED, Arrival, active_session
 from jupyter_streamwatch.collector import Collector
-from jupyter_streamwatch.format import query_name
 from jupyter_streamwatch.hints import HintWatcher
 from jupyter_streamwatch.recorder import Recorder
 from jupyter_streamwatch.recording import Queries, Recording
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:

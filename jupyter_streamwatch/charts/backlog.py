@@ -57,7 +57,7 @@ def plan(history: History) -> Plan | None:
 
 def source_names(history: History) -> dict[int, str]:
     """Return the sources' readable names by their place in the progress."""
-    from jupyter_streamwatch.probe import names
+    from jupyter_streamwatch.text import spark_names as names
 
     last = history.last or history.record
     return {i: label(names.source(s.description)) for i, s in enumerate(last.sources)} if last else {}

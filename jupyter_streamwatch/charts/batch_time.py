@@ -9,7 +9,7 @@ import numpy as np
 
 from jupyter_streamwatch.charts import theme
 from jupyter_streamwatch.charts.plan import TIME_UNITS, Plan, Series, known, largest, unit
-from jupyter_streamwatch.format import duration
+from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
     from bokeh.models import Plot

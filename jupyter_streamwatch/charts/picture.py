@@ -13,7 +13,6 @@ import numpy as np
 from bokeh.models import LabelSet
 from PIL import Image, ImageDraw, ImageFont
 
-from jupyter_streamwatch import format as words
 from jupyter_streamwatch.charts import catalogue, theme
 from jupyter_streamwatch.charts.backlog import ETA
 from jupyter_streamwatch.charts.columns import MAX_ROWS, columns
@@ -23,6 +22,7 @@ from jupyter_streamwatch.charts.marks import marks
 from jupyter_streamwatch.charts.painter import Frame, frame_height, y_range
 from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
+from jupyter_streamwatch.text import numbers as words
 
 if TYPE_CHECKING:
     from bokeh.models import Plot

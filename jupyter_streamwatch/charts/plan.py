@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.format import clean, middle
+from jupyter_streamwatch.text.numbers import clean, middle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ FOOT = 0.035  # share of the frame at which a small mark stands on the axis, who
 class Series:
     """One thing that a chart shows: a word, the column that holds its raw value, its colour and form.
 
-    ``format`` names the function of ``jupyter_streamwatch.format`` that writes the value; ``shape`` is how it is
+    ``format`` names the function of ``jupyter_streamwatch.text.numbers`` that writes the value; ``shape`` is how it is
     drawn: ``square`` (bars), ``line``, ``hatch``, ``hollow`` or ``triangle`` (marks), ``dash`` (a limit), ``none``.
     """
 

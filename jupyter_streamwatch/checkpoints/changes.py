@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from jupyter_streamwatch.format import clean
-from jupyter_streamwatch.redaction import redact, redact_all
+from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.redaction import redact, redact_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,7 +107,7 @@ class Changes(list[Change]):
 
     def _html(self) -> str:
         """A plain table: sites that strip styles and scripts from notebooks still show all of it."""
-        from jupyter_streamwatch.report.elements import el
+        from jupyter_streamwatch.text.html import el
 
         head = el("tr", *(el("th", name) for name in ("What", "Verdict", "Was", "Now", "Why")))
         rows = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.checkpoints.changes import ORDER
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
-from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.text import spark_names as names
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.changes import Verdict

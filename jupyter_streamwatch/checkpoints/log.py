@@ -15,8 +15,8 @@ from typing import Any
 
 from jupyter_streamwatch.checkpoints.model import CommitEntry, OffsetEntry, SourceOffset
 from jupyter_streamwatch.checkpoints.offsets import decode
-from jupyter_streamwatch.format import clean
-from jupyter_streamwatch.redaction import redact_all
+from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.redaction import redact_all
 
 _VERSION = re.compile(r"v\d{1,9}$")
 _NAMED = re.compile(r'(?P<name>[^\s{}\[\]:"]{1,200}):(?P<offset>.*)$', re.DOTALL)

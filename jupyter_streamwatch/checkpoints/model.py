@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from jupyter_streamwatch.format import lines
-from jupyter_streamwatch.redaction import redact, redact_all
+from jupyter_streamwatch.text.numbers import lines
+from jupyter_streamwatch.text.redaction import redact, redact_all
 
 Provider = Literal["HDFS", "RocksDB"]
 

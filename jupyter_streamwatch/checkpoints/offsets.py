@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jupyter_streamwatch.checkpoints.model import SourceOffset
-from jupyter_streamwatch.format import clean, exact, middle, when
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import clean, exact, middle, when
+from jupyter_streamwatch.text.redaction import redact
 
 ARROW = "\N{RIGHTWARDS ARROW}"
 _SHOWN = 6  # partitions, shards that are named; the rest is counted

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from jupyter_streamwatch.checkpoints.files import Local, reason
 from jupyter_streamwatch.checkpoints.log import metadata_id
 from jupyter_streamwatch.checkpoints.reader import Checkpoint
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.files import Storage

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from jupyter_streamwatch.checkpoints import offsets
 from jupyter_streamwatch.checkpoints.available import gone, kafka
 from jupyter_streamwatch.checkpoints.model import SourceOffset, SourceRange
-from jupyter_streamwatch.format import clean, exact
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import clean, exact
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

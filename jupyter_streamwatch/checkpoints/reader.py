@@ -18,7 +18,7 @@ from jupyter_streamwatch.checkpoints.model import (
     StateOperator,
 )
 from jupyter_streamwatch.checkpoints.source_log import SHOWN, SourceLog
-from jupyter_streamwatch.redaction import redact, redact_all
+from jupyter_streamwatch.text.redaction import redact, redact_all
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.changes import Changes

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.checkpoints.files import MOST_BYTES, Found, within
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

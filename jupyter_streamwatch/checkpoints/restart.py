@@ -13,8 +13,8 @@ from jupyter_streamwatch.checkpoints import known, ranges, sinks
 from jupyter_streamwatch.checkpoints.available import sink_last, sink_says
 from jupyter_streamwatch.checkpoints.model import MissingState, RestartPlan
 from jupyter_streamwatch.checkpoints.ranges import few
-from jupyter_streamwatch.format import exact, when
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import exact, when
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
 from jupyter_streamwatch.checkpoints.model import Field
-from jupyter_streamwatch.format import clean
+from jupyter_streamwatch.text.numbers import clean
 
 _MOST_PIECES = 10_000  # of 64 kB; a schema has one or two
 _MOST_FAMILIES = 10_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from jupyter_streamwatch.format import clean
+from jupyter_streamwatch.text.numbers import clean
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.model import KnownSink

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_streamwatch.checkpoints.files import is_number, reason
 from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
 from jupyter_streamwatch.checkpoints.model import Part, SinkFile, SourceFile
-from jupyter_streamwatch.format import clean
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

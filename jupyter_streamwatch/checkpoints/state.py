@@ -15,8 +15,8 @@ from jupyter_streamwatch.checkpoints.files import is_number, reason
 from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
 from jupyter_streamwatch.checkpoints.model import Field, PartitionFiles, Provider, StateOperator, StateStore
 from jupyter_streamwatch.checkpoints.schema import Columns, SchemaError, read_schema
-from jupyter_streamwatch.format import clean
-from jupyter_streamwatch.redaction import redact_all
+from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.redaction import redact_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,9 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.offsets import LABELS
-from jupyter_streamwatch.format import clean, exact, middle, size, when
-from jupyter_streamwatch.redaction import redact
-from jupyter_streamwatch.report.elements import el, name
+from jupyter_streamwatch.text.html import el, name
+from jupyter_streamwatch.text.numbers import clean, exact, middle, size, when
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ import numpy as np
 
 from jupyter_streamwatch.diagnosis.hint import Capacity
 from jupyter_streamwatch.diagnosis.series import median, slope
-from jupyter_streamwatch.format import duration, number, rate
+from jupyter_streamwatch.text.numbers import duration, number, rate
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.hint import Range

@@ -9,7 +9,7 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.window import CHECKPOINT, DISCOVERY
-from jupyter_streamwatch.format import duration, percent, when
+from jupyter_streamwatch.text.numbers import duration, percent, when
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.card import Card

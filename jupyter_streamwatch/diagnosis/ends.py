@@ -9,7 +9,7 @@ from jupyter_streamwatch.diagnosis.hint import Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, shorter
 from jupyter_streamwatch.diagnosis.processing import dominates
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.format import duration
+from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

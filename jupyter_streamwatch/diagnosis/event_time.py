@@ -9,9 +9,9 @@ from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay,
 from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import known
-from jupyter_streamwatch.format import duration, exact, number, when
-from jupyter_streamwatch.probe.names import source as source_name
 from jupyter_streamwatch.progress import epoch_ms
+from jupyter_streamwatch.text.numbers import duration, exact, number, when
+from jupyter_streamwatch.text.spark_names import source as source_name
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

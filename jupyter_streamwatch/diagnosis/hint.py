@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from jupyter_streamwatch.format import clean, duration, exact, lines, percent, rate, significant, size, when
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import clean, duration, exact, lines, percent, rate, significant, size, when
+from jupyter_streamwatch.text.redaction import redact
 
 SEVERITIES = ("critical", "warning", "info")
 

@@ -8,7 +8,7 @@ from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import backlog, gathered
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.series import known, median
-from jupyter_streamwatch.format import duration, exact, number
+from jupyter_streamwatch.text.numbers import duration, exact, number
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

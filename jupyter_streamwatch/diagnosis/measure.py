@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
 from jupyter_streamwatch.diagnosis.series import held, known, median
-from jupyter_streamwatch.format import duration, exact, number
+from jupyter_streamwatch.text.numbers import duration, exact, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import count
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
-from jupyter_streamwatch.probe.names import source as source_name
+from jupyter_streamwatch.text.spark_names import source as source_name
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

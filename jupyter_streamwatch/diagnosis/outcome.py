@@ -11,8 +11,8 @@ from jupyter_streamwatch.diagnosis.hint import Outcome
 from jupyter_streamwatch.diagnosis.measure import trigger_code
 from jupyter_streamwatch.diagnosis.recomputation import TIMES
 from jupyter_streamwatch.diagnosis.window import STARTS, inferred
-from jupyter_streamwatch.format import duration, percent
 from jupyter_streamwatch.snapshot import Snapshot
+from jupyter_streamwatch.text.numbers import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

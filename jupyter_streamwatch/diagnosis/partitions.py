@@ -8,7 +8,7 @@ from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import median
-from jupyter_streamwatch.format import duration
+from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters,
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median
 from jupyter_streamwatch.diagnosis.verdict import stuck
-from jupyter_streamwatch.format import duration, percent
+from jupyter_streamwatch.text.numbers import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

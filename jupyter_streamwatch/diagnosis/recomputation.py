@@ -10,7 +10,7 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import median
-from jupyter_streamwatch.format import exact
+from jupyter_streamwatch.text.numbers import exact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

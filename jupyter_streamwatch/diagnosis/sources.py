@@ -10,8 +10,8 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, count, gathered, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
-from jupyter_streamwatch.format import duration, exact, percent
-from jupyter_streamwatch.probe.names import source as source_name
+from jupyter_streamwatch.text.numbers import duration, exact, percent
+from jupyter_streamwatch.text.spark_names import source as source_name
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

@@ -10,7 +10,7 @@ from jupyter_streamwatch.diagnosis.lateness import column_name
 from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, count, gathered, matters, seen, shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median, surely
-from jupyter_streamwatch.format import duration, number, size
+from jupyter_streamwatch.text.numbers import duration, number, size
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

@@ -19,7 +19,7 @@ from jupyter_streamwatch.diagnosis.measure import (
 )
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import held, known, median
-from jupyter_streamwatch.format import duration, number, percent, rate
+from jupyter_streamwatch.text.numbers import duration, number, percent, rate
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

@@ -12,7 +12,7 @@ from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW, PEAKS
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.series import median, surely
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
-from jupyter_streamwatch.format import duration
+from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
 from jupyter_streamwatch.diagnosis.series import median
-from jupyter_streamwatch.format import clean, duration, middle, number, percent, rate
+from jupyter_streamwatch.text.numbers import clean, duration, middle, number, percent, rate
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load

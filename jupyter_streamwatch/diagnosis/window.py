@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.series import known, median
-from jupyter_streamwatch.probe.names import kind
+from jupyter_streamwatch.text.spark_names import kind
 from jupyter_streamwatch.trigger import ONCE, Trigger, TriggerGuess
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.history import Facts
-from jupyter_streamwatch.probe import connect, jvm, kafka_offsets, names, plan, shape_classic
+from jupyter_streamwatch.probe import connect, jvm, kafka_offsets, plan, shape_classic
 from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text import spark_names as names
+from jupyter_streamwatch.text.redaction import redact
 from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.history import Facts
-from jupyter_streamwatch.probe import names
 from jupyter_streamwatch.probe.plan import LIMITS
 from jupyter_streamwatch.probe.shape_expressions import delay_ms
 from jupyter_streamwatch.probe.writer import in_root
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text import spark_names as names
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.probe.started import Written

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from jupyter_streamwatch.probe import jvm
 from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.redaction import redact
 
 _PIECE = 8_000  # characters: py4j stalls on more than 8,192 bytes
 _STATUS = re.compile(

@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_streamwatch.history import RunningBatch, Status
 from jupyter_streamwatch.probe import jvm
 from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.redaction import redact
 
 _CONF = {
     "Master": "spark.master",

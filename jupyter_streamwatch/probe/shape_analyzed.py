@@ -17,8 +17,8 @@ from jupyter_streamwatch.probe.shape_expressions import (
     without_ids,
 )
 from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, short, split, tree, written
-from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.shape import Aggregate, Column, OperatorShape
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

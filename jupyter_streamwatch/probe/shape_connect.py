@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.probe import (
     connect,
-    names,
     shape_analyzed,
     shape_sinks,
     shape_state,
@@ -20,8 +19,9 @@ from jupyter_streamwatch.probe import (
     shape_types,
     started,
 )
-from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.shape import Column, Shape, SourceShape
+from jupyter_streamwatch.text import spark_names as names
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe import names
 from jupyter_streamwatch.probe.plan import LIMITS
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text import spark_names as names
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

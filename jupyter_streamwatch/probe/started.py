@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe import names, shape_sinks
+from jupyter_streamwatch.probe import shape_sinks
 from jupyter_streamwatch.probe.writer import OPTION, SETTING
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text import spark_names as names
+from jupyter_streamwatch.text.redaction import redact
 from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:

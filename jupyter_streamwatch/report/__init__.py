@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.format import size
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.report.static import Static
+from jupyter_streamwatch.text.numbers import size
 
 if TYPE_CHECKING:
     import os

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch import overview
-from jupyter_streamwatch.format import iso
+from jupyter_streamwatch.text.numbers import iso
+from jupyter_streamwatch.text.plain import plain
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.history import History, Run
@@ -43,10 +43,10 @@ def _query(query: Query) -> dict[str, Any]:
     history, line = query.history, query.line
     return {
         "id": history.id,
-        "name": None if history.name is None else overview.plain(history.name),
+        "name": None if history.name is None else plain(history.name),
         **query.diagnosis,
         "facts": _facts(history),
-        "checkpoint": None if history.checkpoint is None else overview.plain(asdict(history.checkpoint)),
+        "checkpoint": None if history.checkpoint is None else plain(asdict(history.checkpoint)),
         "runs": [_run(run) for run in history.runs],
         "details": line["details"],
         "overview": {key: line[key] for key in ("rates", "batch", "watermark", "backlog", "note")},
@@ -57,15 +57,13 @@ def _query(query: Query) -> dict[str, Any]:
 
 def _facts(history: History) -> dict[str, Any]:
     shape = history.facts.shape
-    known: dict[str, Any] = overview.plain(
-        {**_attributes(history.facts), "shape": None if shape is None else shape.to_dict()}
-    )
+    known: dict[str, Any] = plain({**_attributes(history.facts), "shape": None if shape is None else shape.to_dict()})
     known["trigger"] = None if history.trigger is None else _attributes(history.trigger)
     return known
 
 
 def _run(run: Run) -> dict[str, Any]:
-    known: dict[str, Any] = overview.plain(_attributes(run))
+    known: dict[str, Any] = plain(_attributes(run))
     for key in ("started", "ended"):
         known[key] = None if known[key] is None else iso(known[key])
     return {**known, "state": run.state}
@@ -76,7 +74,7 @@ def _attributes(record: Any) -> dict[str, Any]:
 
 
 def _column(history: History, name: str) -> list[Any]:
-    values: list[Any] = overview.plain(history.batches[name].tolist())
+    values: list[Any] = plain(history.batches[name].tolist())
     return values
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import overview
-from jupyter_streamwatch.format import clean
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.recording import Recording
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.plain import plain
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +74,7 @@ def take(
         environment={clean(str(key)): clean(redact(str(value))) for key, value in recording.environment.items()},
         session=clean(redact(session.text)) if session is not None and session.state != "live" else "",
         queries=tuple(
-            Query(line.to_dict(), overview.plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
+            Query(line.to_dict(), plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
         ),
         problems=tuple(problems),
         nothing=clean(redact(recording.nothing)) if isinstance(what, Recording) else "" if ranked else NOTHING,

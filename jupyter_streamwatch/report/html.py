@@ -14,11 +14,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import overview
-from jupyter_streamwatch.format import clean, iso
 from jupyter_streamwatch.report import page
-from jupyter_streamwatch.report.elements import Html, el
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.text.html import Html, el
+from jupyter_streamwatch.text.numbers import clean, iso
+from jupyter_streamwatch.text.plain import plain
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.report.content import Content
@@ -101,7 +101,7 @@ def _snapshot(content: Content) -> dict[str, Any]:
         "lines": [query.line for query in content.queries],
         "selected": first,
         **views[first],
-        "views": overview.plain(views),
+        "views": plain(views),
     }
 
 

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.factsheet import started
-from jupyter_streamwatch.format import clean, when
 from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.table import table
+from jupyter_streamwatch.text.numbers import clean, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,11 +6,11 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.factsheet import started
-from jupyter_streamwatch.format import UNKNOWN, clean, exact, when
 from jupyter_streamwatch.notes import error_line
 from jupyter_streamwatch.report import words
-from jupyter_streamwatch.report.elements import Html, el, join, name
 from jupyter_streamwatch.report.table import MOST, table
+from jupyter_streamwatch.text.html import Html, el, join, name
+from jupyter_streamwatch.text.numbers import UNKNOWN, clean, exact, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,11 +11,11 @@ import io
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import overview
-from jupyter_streamwatch.format import middle, when
 from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.content import take
-from jupyter_streamwatch.report.elements import Html, el, join, name
+from jupyter_streamwatch.text.html import Html, el, join, name
+from jupyter_streamwatch.text.numbers import middle, when
+from jupyter_streamwatch.text.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -121,7 +121,7 @@ def static(
 
 def diagnosed(diagnosis: Diagnosis) -> str:
     """Write one diagnosis as plain HTML, every hint in full."""
-    data = overview.plain(diagnosis.to_dict())
+    data = plain(diagnosis.to_dict())
     outcome = [data["outcome"]["text"]] if data["outcome"] else []
     more = [one for one in (*outcome, diagnosis.capacity.sentence) if one]
     hints = [_hint(hint) for hint in data["hints"]]

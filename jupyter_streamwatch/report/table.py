@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.format import clean, exact, iso, number
+from jupyter_streamwatch.text.numbers import clean, exact, iso, number
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.history import History

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.format import UNKNOWN, clean, duration, exact, number, percent, size, when
 from jupyter_streamwatch.overview import GLYPHS, SHAPES
+from jupyter_streamwatch.text.numbers import UNKNOWN, clean, duration, exact, number, percent, size, when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

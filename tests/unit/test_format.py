@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_streamwatch import format as write
+from jupyter_streamwatch.text import numbers as write
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "numbers.json").read_text(encoding="utf-8"))
 

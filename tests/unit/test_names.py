@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_streamwatch.probe import names
+from jupyter_streamwatch.text import spark_names as names
 
 HASH = re.compile(r"[A-Za-z$]@[0-9a-f]{1,8}$")
 

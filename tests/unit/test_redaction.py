@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from jupyter_streamwatch.redaction import REDACTED, redact, redact_all
+from jupyter_streamwatch.text.redaction import REDACTED, redact, redact_all
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.formats import load
 from jupyter_streamwatch.progress import parse
 from jupyter_streamwatch.recording import Recording
-from jupyter_streamwatch.report import elements, html, markdown, page, words
+from jupyter_streamwatch.report import html, markdown, page, words
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.report.table import table
+from jupyter_streamwatch.text import html as elements
 from jupyter_streamwatch.trigger import Trigger
 from tests.unit.queries import ID, RUN, START, UDF_ERROR, hint, history, kafka, record, verdict
 

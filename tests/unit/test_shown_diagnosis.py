@@ -6,7 +6,7 @@ import pytest
 from IPython.lib.pretty import pretty
 
 from jupyter_streamwatch.diagnosis import Capacity, Diagnosis, Effect
-from jupyter_streamwatch.format import significant
+from jupyter_streamwatch.text.numbers import significant
 from tests.unit.queries import hint
 
 CAPACITY = Capacity((2100.0, 2300.0, 2600.0), (1.0, 1.2, 1.5), (300.0, 400.0, 500.0), rows_per_second=1750.0)

@@ -20,7 +20,7 @@ PARTS = {"latestOffset": 5, "getBatch": 1, "queryPlanning": 10, "walCommit": 20,
 
 def iso(ms: float) -> str:
     """Write epoch ms as Spark does."""
-    from jupyter_streamwatch.format import iso as text
+    from jupyter_streamwatch.text.numbers import iso as text
 
     return text(ms)
 
