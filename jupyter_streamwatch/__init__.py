@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import diagnose as diagnose
     from jupyter_streamwatch.diagnosis import rules as rules
     from jupyter_streamwatch.formats import load as load
-    from jupyter_streamwatch.history import History as History
-    from jupyter_streamwatch.progress import Progress as Progress
-    from jupyter_streamwatch.progress import parse as parse
+    from jupyter_streamwatch.model.history import History as History
+    from jupyter_streamwatch.model.progress import Progress as Progress
+    from jupyter_streamwatch.model.progress import parse as parse
     from jupyter_streamwatch.recording import Recording as Recording
     from jupyter_streamwatch.watcher import Watch as Watch
     from jupyter_streamwatch.watcher import watch as watch
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "History": "history",
-    "Progress": "progress",
+    "History": "model.history",
+    "Progress": "model.progress",
     "Recording": "recording",
     "Thresholds": "diagnosis",
     "Watch": "watcher",
     "checkpoint": "checkpoints",
     "diagnose": "diagnosis",
     "load": "formats",
-    "parse": "progress",
+    "parse": "model.progress",
     "rules": "diagnosis",
     "watch": "watcher",
 }

@@ -23,7 +23,7 @@ from jupyter_streamwatch.text.numbers import query_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
     from jupyter_streamwatch.recording import Recording
 
 USAGE = 2  # exit code of a wrong call, as for most commands
@@ -108,7 +108,7 @@ class _Reads(_Command):
             self.refuse(recording.skipped[0].reason)
         return recording
 
-    def chosen(self, recording: Recording) -> list[History]:
+    def chosen(self, recording: Recording) -> list[HistoryView]:
         """The histories that are asked for."""
         return [recording.queries[self.query]] if self.query else list(recording.queries.values())
 
@@ -228,7 +228,7 @@ class CompareApp(_Reads):
         if any(change.verdict in DANGER for change in changes):
             raise SystemExit(1)
 
-    def _history(self, recording: Recording) -> History:
+    def _history(self, recording: Recording) -> HistoryView:
         known = self.chosen(recording)
         if len(known) != 1:
             what = "holds no query" if not known else "holds more than one query: choose with --query=NAME"

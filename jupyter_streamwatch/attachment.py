@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jupyter_streamwatch.collector import Collector
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
 # Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.

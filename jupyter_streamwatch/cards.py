@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.checkpoints.files import Storage
     from jupyter_streamwatch.checkpoints.model import KnownSink
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 AGAIN = 30.0  # seconds between two readings while somebody looks
 SIZE_AGAIN = 300.0  # seconds between two sums of sizes

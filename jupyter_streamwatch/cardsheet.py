@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.runs import goes_on
+from jupyter_streamwatch.model.runs import goes_on
 from jupyter_streamwatch.text.numbers import UNKNOWN, clean, clock, exact, middle, size, when
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.card import Card, Pinned
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 PATH_LENGTH = 80  # characters of a path in a row; the whole one is in its tip
 VALUE_LENGTH = 60  # of a setting's value
@@ -45,7 +45,7 @@ class Sheet:
     code: str | None
 
 
-def sheet(history: History) -> Sheet | None:
+def sheet(history: HistoryView) -> Sheet | None:
     """Return what is known of a query's checkpoint; None when it was not looked at."""
     card = history.checkpoint
     if card is None:
@@ -72,7 +72,7 @@ def sheet(history: History) -> Sheet | None:
     )
 
 
-def _summary(history: History, card: Card) -> str:
+def _summary(history: HistoryView, card: Card) -> str:
     if card.why is not None:
         return _text(card.why)
     if card.nextBatch is None:
@@ -86,7 +86,7 @@ def _summary(history: History, card: Card) -> str:
     return f"batch {card.nextBatch} is {under_way}: a restart runs it again"
 
 
-def _done_since(history: History, card: Card) -> int | None:
+def _done_since(history: HistoryView, card: Card) -> int | None:
     """Return the last batch of an active run that was done after the checkpoint was read; None when none was.
 
     What was read of the batch that came next holds no more then: a batch has its progress after its commit.
@@ -112,7 +112,7 @@ def _planned(card: Card) -> Row:
     return "Last offsets", f"batch {card.lastOffset}{at}", None if card.plannedMs is None else when(card.plannedMs)
 
 
-def _repeated(history: History, card: Card) -> list[Row]:
+def _repeated(history: HistoryView, card: Card) -> list[Row]:
     """Say which batch the run had to do again: it was planned before the run began."""
     run = history.runs[-1] if history.runs else None
     if run is None or run.started is None or card.firstPlannedMs is None or card.firstPlannedMs >= run.started:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jupyter_streamwatch.attachment import Session
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
 
 CATCH_UP = 60.0  # seconds at most until the start of a query, whose event has arrived, is known

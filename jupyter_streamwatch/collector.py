@@ -11,9 +11,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, stops
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import epoch_ms, parse
-from jupyter_streamwatch.trigger import ONCE
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import epoch_ms, parse
+from jupyter_streamwatch.model.trigger import ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from jupyter_streamwatch import charts, overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Protocol
 
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
     from jupyter_streamwatch.notes import SessionLike
     from jupyter_streamwatch.report.static import Static
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
         def session(self) -> SessionLike:
             """How the session is."""
 
-        def histories(self) -> list[History]:
+        def histories(self) -> Sequence[HistoryView]:
             """The live histories."""
 
     class Watched(Source, Protocol):
         """What a dashboard needs of a watch, or of a part of one."""
 
         @property
-        def queries(self) -> Mapping[Any, History]:
+        def queries(self) -> Mapping[Any, HistoryView]:
             """The histories by id; ``[key]`` takes a name or a query object, too."""
 
         @property
@@ -147,7 +147,7 @@ class Delivery:
         self._n += 1
         return {"type": "delta", "n": self._n, "taken": self._taken(), **message}
 
-    def _step_lines(self, histories: Iterable[History], message: Message) -> None:
+    def _step_lines(self, histories: Iterable[HistoryView], message: Message) -> None:
         lines = self._lines_now(histories)
         changed = [line for id, line in lines.items() if self._lines.get(id) != line]
         if changed:
@@ -156,7 +156,7 @@ class Delivery:
             message["order"] = list(lines)
         self._lines = lines
 
-    def _step_rows(self, history: History, message: Message) -> None:
+    def _step_rows(self, history: HistoryView, message: Message) -> None:
         self._version = history.version
         new = history.seen - self._seen
         after = charts.rows_after(history, history.seen - max(new, TAIL)) if new <= EXTRA_ROWS else None
@@ -174,7 +174,7 @@ class Delivery:
         self._seen = history.seen
         self._tail = tail
 
-    def _charts_of(self, history: History) -> tuple[Message | None, Message | None]:
+    def _charts_of(self, history: HistoryView) -> tuple[Message | None, Message | None]:
         key = _key(history)
         self._key = key
         if key is None:
@@ -183,7 +183,7 @@ class Delivery:
             self._embedded = (key, charts.embed(charts.build(history)))
         return self._embedded[1], self._all_rows(history)
 
-    def _all_rows(self, history: History) -> Message:
+    def _all_rows(self, history: HistoryView) -> Message:
         data = charts.data(history)
         self._version = history.version
         self._seen = history.seen
@@ -202,7 +202,7 @@ class Delivery:
         if shown is None or (shown["ended"] and first is not None and not first["ended"]):
             self._selected = first["id"] if first else None
 
-    def _lines_now(self, histories: Iterable[History]) -> dict[str, Message]:
+    def _lines_now(self, histories: Iterable[HistoryView]) -> dict[str, Message]:
         made = overview.lines(histories, self._source.session, self._now() * 1000)
         return {line.id: line.to_dict() for line in made}
 
@@ -214,7 +214,7 @@ class Delivery:
         return datetime.fromtimestamp(self._now(), timezone.utc).isoformat(timespec="milliseconds")
 
 
-def _key(history: History) -> str | None:
+def _key(history: HistoryView) -> str | None:
     """Return the identity of a query's charts, None while it has no batch."""
     return charts.key(history) if history.batches.rows else None
 

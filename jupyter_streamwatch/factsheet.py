@@ -12,8 +12,8 @@ from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Capacity
-    from jupyter_streamwatch.history import Facts, History
-    from jupyter_streamwatch.progress import Trigger
+    from jupyter_streamwatch.model.history import Facts, HistoryView
+    from jupyter_streamwatch.model.progress import Trigger
 
 VALUE_LENGTH = 80  # characters of a value in a row; the whole one is in its tip
 SHOWN = 4  # sources and operators named in a row; the others are counted
@@ -22,7 +22,7 @@ ORIGINS = {"stated": ", as stated", "asked": ", as Spark says", "inferred": ", i
 Row = tuple[str, str, "str | None"]
 
 
-def rows(history: History) -> tuple[Row, ...]:
+def rows(history: HistoryView) -> tuple[Row, ...]:
     """Return (label, value, tip or None) of everything known about the query; unknown is n/a with the reason."""
     facts = history.facts
     last = history.last or history.record
@@ -53,7 +53,7 @@ def capacity(known: Capacity) -> tuple[Row, ...]:
     return (("Capacity", known.sentence, known.reason or None),) if known.sentence else ()
 
 
-def started(history: History, number: int) -> str:
+def started(history: HistoryView, number: int) -> str:
     """Write when run ``number`` (from 0) started: ``by`` its first batch where the start itself was not seen."""
     run = history.runs[number]
     if run.started is not None:
@@ -123,7 +123,7 @@ def _watermarks(facts: Facts) -> str | None:
     return ", ".join(f"{column}, {duration(delay)}" for column, delay in facts.watermarks) or "none"
 
 
-def _runs(history: History) -> Row:
+def _runs(history: HistoryView) -> Row:
     runs = history.runs
     if not runs:
         return "Runs", UNKNOWN, "No run has been seen."

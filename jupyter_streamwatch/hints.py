@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_streamwatch.diagnosis import Hint
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 
 _JUDGED = frozenset({"keeping-up", "at-capacity", "falling-behind", "catching-up", "finished"})

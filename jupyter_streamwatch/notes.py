@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from jupyter_streamwatch.runs import goes_on
+from jupyter_streamwatch.model.runs import goes_on
 from jupyter_streamwatch.text.numbers import clean, clock, duration, middle, when
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis
-    from jupyter_streamwatch.history import History, Run
+    from jupyter_streamwatch.model.history import HistoryView, Run
 
 MOMENT = 1_000.0  # ms; a batch that runs for less is no news, unless its usual time is shorter still
 # Properties of a query that its hints say once, calmly: no news that would stand under every line for ever.
@@ -62,7 +62,7 @@ class Running:
     fraction: float | None
 
 
-def note(history: History, diagnosis: Diagnosis, now: float | None) -> Note | None:
+def note(history: HistoryView, diagnosis: Diagnosis, now: float | None) -> Note | None:
     """Return what there is to say under the line, or None when nothing is."""
     verdict = diagnosis.verdict
     run = history.runs[-1] if history.runs else None
@@ -80,7 +80,7 @@ def note(history: History, diagnosis: Diagnosis, now: float | None) -> Note | No
     return Note(middle(redact(clean(top.title)), NOTE_LENGTH), top.severity, top.code) if top else None
 
 
-def _nothing_new(history: History, run: Run | None) -> bool:
+def _nothing_new(history: HistoryView, run: Run | None) -> bool:
     """Whether the numbers shown are of a run before the latest one, which has ended without a batch."""
     last = history.last
     return run is not None and run.firstBatch is None and last is not None and last.runId != run.runId
@@ -102,13 +102,13 @@ def error_line(run: Run) -> str:
     return middle(f"{run.errorClass}: {line}" if named else line, NOTE_LENGTH)
 
 
-def details(history: History) -> str | None:
+def details(history: HistoryView) -> str | None:
     """Return the full text of the latest run's error, or None; bounded."""
     text = history.runs[-1].exception if history.runs else None
     return middle(redact(text), DETAILS_LENGTH) if text else None
 
 
-def running(history: History, usual: float | None, now: float) -> Running | None:
+def running(history: HistoryView, usual: float | None, now: float) -> Running | None:
     """Describe the running batch once it takes longer than a moment or than usual; None before and without one."""
     batch = history.running
     if batch is None or not goes_on(history.runs) or _finished(history):
@@ -128,7 +128,7 @@ def running(history: History, usual: float | None, now: float) -> Running | None
     return Running(f"{which}: {' · '.join(parts)}", fraction)
 
 
-def _finished(history: History) -> bool:
+def _finished(history: HistoryView) -> bool:
     """Whether the last event already tells of the batch that the probe saw running."""
     last, batch = history.last, history.running
     if last is None or batch is None or batch.batchId is None or last.batchId is None or last.runId != batch.runId:
@@ -136,7 +136,7 @@ def _finished(history: History) -> bool:
     return last.batchId >= batch.batchId
 
 
-def _starting(history: History, run: Run | None, now: float | None) -> str:
+def _starting(history: HistoryView, run: Run | None, now: float | None) -> str:
     says = clean(history.status.message) if history.status else ""
     parts = [middle(says, NOTE_LENGTH) if says else "No batch yet"]
     if now is not None and run is not None and run.started is not None:
@@ -144,7 +144,7 @@ def _starting(history: History, run: Run | None, now: float | None) -> str:
     return " · ".join(parts)
 
 
-def _idle(history: History, now: float | None) -> Note:
+def _idle(history: HistoryView, now: float | None) -> Note:
     at = _last_data(history)
     if at is None:
         return Note("No new data", "info")
@@ -152,7 +152,7 @@ def _idle(history: History, now: float | None) -> Note:
     return Note(f"No new data since {clock(at) if near else when(at)}", "info", at=at)
 
 
-def _last_data(history: History) -> float | None:
+def _last_data(history: HistoryView) -> float | None:
     """Return when the last batch with rows ended, in epoch ms; else when Spark first said that it idles."""
     batches = history.batches
     of_data = np.flatnonzero(batches.isData)

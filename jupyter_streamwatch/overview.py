@@ -1,6 +1,6 @@
 """The overview: one line a query, the same words in the widget, the report and the static picture.
 
-A line is made of one History and its Diagnosis; every number is the one of Spark's last event, shortened, with
+A line is made of one HistoryView and its Diagnosis; every number is the one of Spark's last event, shortened, with
 the exact value in its tip. What is not known is ``n/a``, with the reason in the tip. Texts are cleaned and
 redacted here, once, because every view may end on a disk (a notebook keeps what a widget shows).
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from jupyter_streamwatch import cardsheet, factsheet, notes
 from jupyter_streamwatch.diagnosis import diagnose
-from jupyter_streamwatch.progress import epoch_ms
+from jupyter_streamwatch.model.progress import epoch_ms
 from jupyter_streamwatch.text.numbers import UNKNOWN, duration, exact, iso, middle, number, query_name, rate
 from jupyter_streamwatch.text.plain import plain
 from jupyter_streamwatch.text.redaction import redact
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jupyter_streamwatch.diagnosis import Diagnosis
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
+    from jupyter_streamwatch.model.progress import Progress
     from jupyter_streamwatch.notes import Note, Running, SessionLike
-    from jupyter_streamwatch.progress import Progress
 
 NAME_LENGTH = 40  # characters of a name in a line; the whole name is in its tip
 SPARK_POINTS = 30  # batches in the small rate chart
@@ -115,7 +115,9 @@ class Line:
         return data
 
 
-def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = None, now: float | None = None) -> Line:
+def line(
+    history: HistoryView, diagnosis: Diagnosis, session: SessionLike | None = None, now: float | None = None
+) -> Line:
     """Make the line of one query.
 
     Args:
@@ -149,14 +151,14 @@ def line(history: History, diagnosis: Diagnosis, session: SessionLike | None = N
     )
 
 
-def lines(histories: Iterable[History], session: SessionLike | None = None, now: float | None = None) -> list[Line]:
+def lines(histories: Iterable[HistoryView], session: SessionLike | None = None, now: float | None = None) -> list[Line]:
     """Make the lines of several queries, the worst first, ended ones last (the newest end first)."""
     return [one for _, _, one in ranked(histories, session, now)]
 
 
 def ranked(
-    histories: Iterable[History], session: SessionLike | None = None, now: float | None = None
-) -> list[tuple[History, Diagnosis, Line]]:
+    histories: Iterable[HistoryView], session: SessionLike | None = None, now: float | None = None
+) -> list[tuple[HistoryView, Diagnosis, Line]]:
     """Do as :func:`lines`, with the snapshot and the diagnosis that each line was made of."""
     made = []
     snapshots = [history.snapshot() for history in histories]
@@ -166,7 +168,7 @@ def ranked(
     return sorted(made, key=_rank)
 
 
-def usual_duration(history: History, *, before_last: bool = False) -> float | None:
+def usual_duration(history: HistoryView, *, before_last: bool = False) -> float | None:
     """Return the median ms of the latest run's recent data batches; None below three of them.
 
     The first batch of a run is left out: it starts cold and often takes all that waited. ``before_last`` leaves
@@ -188,7 +190,7 @@ def usual_duration(history: History, *, before_last: bool = False) -> float | No
     return float(np.median(times)) if len(times) >= 3 else None
 
 
-def _rates(history: History, last: Progress | None) -> Rates:
+def _rates(history: HistoryView, last: Progress | None) -> Rates:
     recent = history.batches.numbers("processedRowsPerSecond")[-SPARK_POINTS:]
     spark = tuple(None if np.isnan(x) else float(x) for x in recent)
     if last is None:
@@ -205,7 +207,7 @@ def _rates(history: History, last: Progress | None) -> Rates:
     return Rates(rate(arriving), rate(last.processedRowsPerSecond), tip, spark)
 
 
-def _batch(history: History, last: Progress | None) -> Batch:
+def _batch(history: HistoryView, last: Progress | None) -> Batch:
     if last is None:
         return Batch(UNKNOWN, UNKNOWN, None, None, None, "No batch has been reported yet.", None)
     took = last.batchDuration
@@ -231,7 +233,7 @@ def _batch(history: History, last: Progress | None) -> Batch:
     )
 
 
-def _watermark(history: History, last: Progress | None) -> Value:
+def _watermark(history: HistoryView, last: Progress | None) -> Value:
     text = last.eventTime.get("watermark") if last else None
     at = epoch_ms(text) if text else None
     if last is None:
@@ -271,7 +273,7 @@ def _id(progress: Progress) -> str:
     return UNKNOWN if progress.batchId is None else str(progress.batchId)
 
 
-def _rank(made: tuple[History, Diagnosis, Line]) -> tuple[bool, int, int, float]:
+def _rank(made: tuple[HistoryView, Diagnosis, Line]) -> tuple[bool, int, int, float]:
     history, _, one = made
     level = _LEVEL_ORDER.index(one.state.level)
     verdict = _VERDICT_ORDER.index(one.state.verdict) if one.state.verdict in _VERDICT_ORDER else len(_VERDICT_ORDER)

@@ -17,7 +17,7 @@ from jupyter_streamwatch import probe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_streamwatch.history import History, Status
+    from jupyter_streamwatch.model.history import History, Status
 
 SHOWN_PACE = 0.5  # seconds
 SHARE = 4.0  # a round is followed by a pause of at least four times its length

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.model.values import iso
 from jupyter_streamwatch.recording import line
-from jupyter_streamwatch.values import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

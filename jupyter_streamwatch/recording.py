@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_streamwatch import saving
-from jupyter_streamwatch import values as v
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import Progress, parse
+from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.history import History, HistoryView
+from jupyter_streamwatch.model.progress import Progress, parse
 from jupyter_streamwatch.text.numbers import middle, query_name
 from jupyter_streamwatch.text.redaction import redact_all
 
@@ -41,23 +41,23 @@ class UnknownQueryError(KeyError):
         return str(self.args[0])
 
 
-class Queries(Mapping[str, History]):
+class Queries(Mapping[str, HistoryView]):
     """Histories by query: iteration yields ids; a key is an id, a unique prefix of it, a name, or a query object.
 
     A name that was used again means its newest query.
     """
 
-    def __init__(self, histories: Mapping[str, History]) -> None:
+    def __init__(self, histories: Mapping[str, HistoryView]) -> None:
         """Look into ``histories`` (by id), which may grow."""
         self._histories = histories
 
-    def __getitem__(self, key: Any) -> History:
+    def __getitem__(self, key: Any) -> HistoryView:
         """The history for a key.
 
         Raises:
             KeyError: When no query, or more than one, answers to it; the text names the right ones.
         """
-        if isinstance(key, History):
+        if isinstance(key, HistoryView):
             key = key.id
         wanted = key if isinstance(key, str) else str(getattr(key, "id", key))
         histories = dict(self._histories)
@@ -101,7 +101,7 @@ class Recording:
 
     def __init__(
         self,
-        histories: Iterable[History],
+        histories: Iterable[HistoryView],
         progress: Iterable[Progress] = (),
         skipped: Iterable[Skipped] = (),
         environment: Mapping[str, str] | None = None,
@@ -272,11 +272,11 @@ def _at(x: Any) -> float | None:
     return v.epoch_ms(v.timestamp(x))
 
 
-def _called(history: History) -> str:
+def _called(history: HistoryView) -> str:
     return f"{middle(query_name(history.name, history.id), NAME_LENGTH)} ({history.id})"
 
 
-def _began(history: History) -> float:
+def _began(history: HistoryView) -> float:
     run = history.runs[-1] if history.runs else None
     if run is not None and run.started is not None:
         return run.started

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch import values as v
-from jupyter_streamwatch.batches import BASE, Bins
-from jupyter_streamwatch.facts import Facts
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.runs import Run
-from jupyter_streamwatch.shape import Shape
-from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.batches import BASE, Bins
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.history import History, HistoryView
+from jupyter_streamwatch.model.query_shape import Shape
+from jupyter_streamwatch.model.runs import Run
+from jupyter_streamwatch.model.trigger import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BIN_ARRAYS = ("total", "known", "low", "high")
 
 
-def dump(live: History) -> dict[str, Any]:
+def dump(live: HistoryView) -> dict[str, Any]:
     """Runs, gaps and columns of a history as plain data."""
     history = live.snapshot()
     rows, bins, places = history.batches.parts()
@@ -34,7 +34,7 @@ def dump(live: History) -> dict[str, Any]:
         "seen": history.seen,
         "runs": [
             {**asdict(run), "gaps": [list(gap) for gap in gaps]}
-            for run, gaps in zip(history.runs, history.run_gaps, strict=True)
+            for run, gaps in zip(history.runs, history.parts.run_gaps, strict=True)
         ],
         "rows": {name: _list(column) for name, column in rows.items() if not name or not np.isnan(column).all()},
         "bins": {

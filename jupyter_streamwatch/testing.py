@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import Progress, epoch_ms, parse
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import Progress, epoch_ms, parse
+from jupyter_streamwatch.model.values import iso
 from jupyter_streamwatch.recording import Recording
-from jupyter_streamwatch.values import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from jupyter_streamwatch.trigger import Trigger
+    from jupyter_streamwatch.model.trigger import Trigger
 
 __all__ = ["ID", "RUN", "START", "FakeClock", "history", "progress", "recording", "run"]
 
@@ -146,7 +146,7 @@ def history(
     **of_run: Any,
 ) -> History:
     """A history of ``records``, or of the ``run`` that the other arguments describe; ``trigger`` is stated."""
-    from jupyter_streamwatch.trigger import Trigger
+    from jupyter_streamwatch.model.trigger import Trigger
 
     taken = run(**of_run) if records is None else list(records)
     first = taken[0] if taken else progress()

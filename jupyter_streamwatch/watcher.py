@@ -17,11 +17,11 @@ from jupyter_streamwatch.attachment import Attachment, Session
 from jupyter_streamwatch.bridge import TERMINATED, Arrival, active_session
 from jupyter_streamwatch.collector import Collector
 from jupyter_streamwatch.hints import HintWatcher
+from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recorder import Recorder
 from jupyter_streamwatch.recording import Queries, Recording
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.text.numbers import query_name
-from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.dashboard import Dashboard
     from jupyter_streamwatch.diagnosis import Diagnosis, Hint
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
 
 FRESH = 2.0  # seconds that a read waits for the last events of a run that is over

@@ -11,16 +11,16 @@ from jupyter_streamwatch.charts import theme
 from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, label, thinned
 from jupyter_streamwatch.charts.rows import joined
 from jupyter_streamwatch.diagnosis.load import course
-from jupyter_streamwatch.diagnosis.series import median
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
-from jupyter_streamwatch.runs import goes_on
+from jupyter_streamwatch.model.runs import goes_on
+from jupyter_streamwatch.model.statistics import median
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
 
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 ETA = "backlog.eta"
 AHEAD = 0.5  # of the time that the slope was seen over: a longer look ahead would leave the chart to a guess
@@ -28,7 +28,7 @@ _THRESHOLDS = Thresholds()
 MOST_SOURCES = 5  # more lines than colours say nothing; the table of numbers has them all
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None when no source tells how many rows wait."""
     batches = history.batches
     sources = indexed(history, "source", "backlog")
@@ -55,7 +55,7 @@ def plan(history: History) -> Plan | None:
     )
 
 
-def source_names(history: History) -> dict[int, str]:
+def source_names(history: HistoryView) -> dict[int, str]:
     """Return the sources' readable names by their place in the progress."""
     from jupyter_streamwatch.text import spark_names as names
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 ROWS = Series("input", "numInputRows", theme.ADD_BATCH, "number", "square")
 LIMIT = Series("limit", "rows.limit", theme.MARK, "number", "dash")
@@ -23,7 +23,7 @@ LIMITS = {"maxoffsetspertrigger", "rowsperbatch", "maxrowspertrigger"}
 NEAR_LIMIT = 3.0  # a limit far above the batches would flatten them
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None when no batch has a number of rows."""
     batches = history.batches
     if not known(batches.numbers("numInputRows")):
@@ -45,7 +45,7 @@ def plan(history: History) -> Plan | None:
     )
 
 
-def _limit(history: History) -> float | None:
+def _limit(history: HistoryView) -> float | None:
     """Return the rows that a batch can have at most, when the one source has one such limit."""
     limits = [value for name, value in history.facts.rateLimit or () if str(name).lower() in LIMITS]
     try:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from bokeh.models import Plot
     from numpy.typing import NDArray
 
-    from jupyter_streamwatch.batches import Batches
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.batches import Batches
+    from jupyter_streamwatch.model.history import HistoryView
 
 INTERVAL = Series("interval", "interval", theme.MARK, "duration", "dash")
 PREFIX = "durationMs."
@@ -47,7 +47,7 @@ CUT_AT, CUT_WORDS = "part.cut", "part.cut.words"
 NOTICEABLE_MS = 1.0  # rounding of whole milliseconds leaves less than this for each part
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None when no batch has a duration."""
     batches = history.batches
     names = [name.removeprefix(PREFIX) for name in batches.names if name.startswith(PREFIX)]
@@ -84,7 +84,7 @@ def plan(history: History) -> Plan | None:
     )
 
 
-def _cut(history: History, longest: Floats) -> tuple[float, bool]:
+def _cut(history: HistoryView, longest: Floats) -> tuple[float, bool]:
     """Return the longest batch that must be seen whole, in ms, and whether others are so much longer as to be cut.
 
     The first batch of a run starts cold: drawn whole it would flatten all others for ever. The newest batch is news,
@@ -110,7 +110,7 @@ def _round(ms: float) -> float:
     return next(step for step in (power * digit for digit in CUT_STEPS) if step >= ms * (1 - 1e-9))
 
 
-def _interval(history: History) -> float | None:
+def _interval(history: HistoryView) -> float | None:
     """Return the trigger interval in ms, when the trigger has one."""
     trigger = history.trigger
     return float(trigger.interval_ms) if trigger is not None and trigger.interval_ms else None

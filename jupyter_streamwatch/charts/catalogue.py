@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.plan import Plan
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 
 class Kind(Protocol):
     """What a chart's module offers."""
 
-    def plan(self, history: History) -> Plan | None:
+    def plan(self, history: HistoryView) -> Plan | None:
         """Plan the chart of a history; None when there is nothing to show."""
 
     def columns(self, rows: Rows, planned: Plan) -> dict[str, Floats]:
@@ -40,7 +40,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def plans(history: History) -> tuple[Plan, ...]:
+def plans(history: HistoryView) -> tuple[Plan, ...]:
     """Return the plans of all charts that have something to show."""
     found = (kind.plan(history) for kind in KINDS.values())
     return tuple(plan for plan in found if plan is not None)

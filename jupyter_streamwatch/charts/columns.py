@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch.batches import TIMES
 from jupyter_streamwatch.charts import catalogue
 from jupyter_streamwatch.charts.marks import marks
 from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
+from jupyter_streamwatch.model.batches import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_streamwatch.charts.plan import Plan
     from jupyter_streamwatch.charts.rows import Floats
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 MAX_ROWS = 600
 PLACES = ("time", "left", "middle", "right", "room")
 DIGITS = 6  # significant digits of what is only drawn; the raw columns keep every digit
 
 
-def data(history: History, max_rows: int = MAX_ROWS) -> dict[str, dict[str, list[Any]]]:
+def data(history: HistoryView, max_rows: int = MAX_ROWS) -> dict[str, dict[str, list[Any]]]:
     """Return the rows that the charts of ``build(history)`` draw.
 
     Args:
@@ -41,7 +41,7 @@ def data(history: History, max_rows: int = MAX_ROWS) -> dict[str, dict[str, list
     return {"batches": _lists(columns(history, rows)), "marks": marks(history, rows)}
 
 
-def rows_after(history: History, after: int, max_rows: int = MAX_ROWS) -> dict[str, dict[str, list[Any]]] | None:
+def rows_after(history: HistoryView, after: int, max_rows: int = MAX_ROWS) -> dict[str, dict[str, list[Any]]] | None:
     """Return the rows appended since ``history.seen`` was ``after``, for a page that has the ones before.
 
     The row right before them comes along, because its bar now knows where it must end: a row replaces the one of
@@ -64,7 +64,7 @@ def rows_after(history: History, after: int, max_rows: int = MAX_ROWS) -> dict[s
     return {"batches": _lists({name: values[first:] for name, values in made.items()}), "marks": marks(history, rows)}
 
 
-def columns(history: History, rows: Rows, plans: Sequence[Plan] | None = None) -> dict[str, Any]:
+def columns(history: HistoryView, rows: Rows, plans: Sequence[Plan] | None = None) -> dict[str, Any]:
     """Return all columns of the rows as arrays: those of the history, then those that the figures draw."""
     batches = history.batches
     made: dict[str, Any] = {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bokeh.models import Plot
 
     from jupyter_streamwatch.charts.plan import Plan, Series
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 
 _embedding = threading.Lock()  # Bokeh marks a document while it writes it
@@ -50,7 +50,7 @@ class ChartSet:
     time_columns: dict[str, list[str]]
 
 
-def key(history: History) -> str:
+def key(history: HistoryView) -> str:
     """Return the identity of the charts' structure: charts, series, units and limits; cheap."""
     history = history.snapshot()
     return _key(catalogue.plans(history), history.inserted)
@@ -61,7 +61,7 @@ def _key(plans: Sequence[Plan], inserted: int) -> str:
     return hashlib.sha256(f"{inserted} {plans}".encode()).hexdigest()[:16]
 
 
-def build(history: History) -> ChartSet:
+def build(history: HistoryView) -> ChartSet:
     """Make the figures of a history; they hold no rows (see ``data``), only which columns they draw.
 
     Making Bokeh's models takes far longer than anything else here, so figures of the same structure are shared:

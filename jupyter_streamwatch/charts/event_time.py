@@ -13,10 +13,10 @@ from jupyter_streamwatch.charts.rows import band, joined
 if TYPE_CHECKING:
     from bokeh.models import Plot
 
-    from jupyter_streamwatch.batches import Batches
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.batches import Batches
+    from jupyter_streamwatch.model.history import HistoryView
 
 MAX, WATERMARK = "eventTime.max", "eventTime.watermark"
 LATEST = Series("newest event", "lag.max", theme.INPUT, "duration")
@@ -26,7 +26,7 @@ DROPPED = Series("late rows dropped", "state.numRowsDroppedByWatermark", theme.A
 REPLAY_MS = 7 * 86_400_000.0
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None without a watermark: Spark reports event times only with one."""
     batches = history.batches
     shown = tuple(s for s, raw in ((LATEST, MAX), (MARK, WATERMARK)) if known(batches.numbers(raw)))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jupyter_streamwatch.charts import theme
-from jupyter_streamwatch.trigger import ONCE
+from jupyter_streamwatch.model.trigger import ONCE
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.charts.rows import Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 MOST = 60  # marks of one kind; the newest stay
 CHARACTER = 0.012  # of the time shown: how much of a narrow chart a character of a word takes
@@ -26,7 +26,7 @@ class Mark(NamedTuple):
     kind: str
 
 
-def marks(history: History, rows: Rows) -> dict[str, list[object]]:
+def marks(history: HistoryView, rows: Rows) -> dict[str, list[object]]:
     """Return the ``marks`` source: few rows, in order of time, always all of them.
 
     ``label`` is the word where there is room for it, else empty; ``align`` and ``offset`` (px) place it: the word
@@ -76,7 +76,7 @@ def _with_room(found: list[Mark], places: list[tuple[float, float]]) -> set[int]
     return fitting
 
 
-def _runs(history: History) -> list[Mark]:
+def _runs(history: HistoryView) -> list[Mark]:
     """Mark each run but the first where it starts, failures where they end, and the end of the last run."""
     run_of = np.asarray(history.batches.runIndex)
     times = history.batches.numbers("timestamp")
@@ -99,7 +99,7 @@ def _runs(history: History) -> list[Mark]:
     return found
 
 
-def _gaps(history: History) -> list[Mark]:
+def _gaps(history: HistoryView) -> list[Mark]:
     """Mark missing batches at the one that came after them."""
     found = []
     ids = history.batches.numbers("batchId")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 MEMORY = Series("memory", "state.memoryUsedBytes", theme.PLANNING, "size")
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None without memory of state, and for the zero that RocksDB may report by mistake."""
     batches = history.batches
     values = batches.maximum(MEMORY.column)

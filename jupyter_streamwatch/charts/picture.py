@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.charts.document import Chart
     from jupyter_streamwatch.charts.plan import Series
     from jupyter_streamwatch.charts.rows import Floats
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 TITLE_SIZE, TEXT_SIZE, TICK_SIZE = 14, 12, 11
 LINE_HEIGHT, HEAD_GAP, GAP, MARGIN = 19, 3, 16, 14
@@ -64,7 +64,7 @@ LIGHT = Look(theme.LIGHT_SURFACE, "#1f2328", "#6b7280", "#ececee")
 DARK = Look(theme.DARK_SURFACE, "#e6e6e6", "#9aa0a6", "#2a2b2d")
 
 
-def png(history: History, width: int = 900, dark: bool = False) -> bytes:
+def png(history: HistoryView, width: int = 900, dark: bool = False) -> bytes:
     """Draw all charts of a history below each other; a title is the legend, with the values of the last batch.
 
     Args:

@@ -13,8 +13,8 @@ from jupyter_streamwatch.text.numbers import clean, middle
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from jupyter_streamwatch.batches import Batches
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.batches import Batches
+    from jupyter_streamwatch.model.history import HistoryView
 
     Floats = NDArray[np.float64]
 
@@ -100,7 +100,7 @@ def thinned(batches: Batches) -> bool:
     return bool(len(batches.count) and batches.count[0] > 1)
 
 
-def indexed(history: History, group: str, field: str) -> list[tuple[int, str]]:
+def indexed(history: HistoryView, group: str, field: str) -> list[tuple[int, str]]:
     """Return (i, column) of the per-source or per-operator columns ``group[i].field`` that hold a number."""
     names = [(i, f"{group}[{i}].{field}") for i in range(20)]
     there = set(history.batches.names)

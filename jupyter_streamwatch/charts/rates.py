@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 INPUT = Series("input", "inputRowsPerSecond", theme.INPUT, "rate")
 PROCESSED = Series("processed", "processedRowsPerSecond", theme.PROCESSED, "rate")
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None while no batch with rows has a rate: an empty frame answers nothing."""
     batches = history.batches
     rows = batches.numbers("numInputRows") != 0

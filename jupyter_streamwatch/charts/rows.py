@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.history import History
+from jupyter_streamwatch.model.history import History, HistoryView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Rows:
         line: number that changes where lines must break: at a new run and after a silence.
     """
 
-    def __init__(self, history: History, index: Index) -> None:
+    def __init__(self, history: HistoryView, index: Index) -> None:
         """Take the rows at ``index`` (increasing) of a snapshot."""
         batches = history.batches
         self.batches = batches
@@ -98,7 +98,7 @@ def _rights(start: Floats, end: Floats, line: Index, skipped: NDArray[np.bool_])
     return np.asarray(np.maximum(np.fmin(right, following), start), dtype=np.float64)
 
 
-def _overs(history: History) -> Floats:
+def _overs(history: HistoryView) -> Floats:
     """Return when each run was over, in epoch ms, infinite for one that goes on: its last bar claims no time after.
 
     Where nobody saw the end, the run is over with its last batch.

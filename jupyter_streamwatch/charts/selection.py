@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from jupyter_streamwatch.batches import Batches
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.batches import Batches
+    from jupyter_streamwatch.model.history import HistoryView
 
     Floats = NDArray[np.float64]
     Index = NDArray[np.intp]
@@ -32,7 +32,7 @@ VALLEYS = ("processedRowsPerSecond", "backlog", "state.numRowsTotal", "state.mem
 LAGS = ("eventTime.max", "eventTime.watermark")
 
 
-def select(history: History, max_rows: int) -> Index:
+def select(history: HistoryView, max_rows: int) -> Index:
     """Return the positions of at most ``max_rows`` rows, in order; all rows when there are no more.
 
     Kept are the first and the last row, those at the borders of runs and gaps, and of each stretch of the time axis
@@ -55,7 +55,7 @@ def select(history: History, max_rows: int) -> Index:
     return keep
 
 
-def _borders(history: History, most: int) -> Index:
+def _borders(history: HistoryView, most: int) -> Index:
     """Return the first and last row, the rows on both sides of run borders and gaps; at most ``most`` of them."""
     batches = history.batches
     run = np.asarray(batches.runIndex)

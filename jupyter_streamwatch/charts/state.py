@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.charts.layout import Shared
     from jupyter_streamwatch.charts.rows import Floats, Rows
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 TOTAL = Series("total", "state.numRowsTotal", theme.PROCESSED, "number")
 UPDATED = Series("updated", "state.numRowsUpdated", theme.PLANNING, "number")
@@ -25,7 +25,7 @@ MOST_OPERATORS = 4
 OPERATORS = (theme.INPUT, theme.ADD_BATCH, theme.WAL_COMMIT, theme.COMMIT)
 
 
-def plan(history: History) -> Plan | None:
+def plan(history: HistoryView) -> Plan | None:
     """Plan the chart; None for a query without stateful operators."""
     batches = history.batches
     if not known(batches.numbers(TOTAL.column)):
@@ -52,7 +52,7 @@ def plan(history: History) -> Plan | None:
     )
 
 
-def _operator_names(history: History) -> dict[int, str]:
+def _operator_names(history: HistoryView) -> dict[int, str]:
     """Return the operators' names by their place in the progress; the same name twice gets numbers."""
     last = history.last or history.record
     names = [label(operator.operatorName or "") for operator in last.stateOperators] if last else []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import values as v
+from jupyter_streamwatch.model import values as v
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_streamwatch.checkpoints.model import OffsetEntry, RestartPlan
-    from jupyter_streamwatch.facts import Facts
+    from jupyter_streamwatch.model.facts import Facts
 
 SENTENCES = 2  # of the restart plan; the whole plan is a call away
 

@@ -19,10 +19,10 @@ from jupyter_streamwatch.checkpoints import (
 )
 from jupyter_streamwatch.checkpoints.changes import Changes
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
-from jupyter_streamwatch.history import History
+from jupyter_streamwatch.model.history import HistoryView
+from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.probe import shape_state
 from jupyter_streamwatch.recording import Recording
-from jupyter_streamwatch.shape import Shape
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.reader import Checkpoint
@@ -76,7 +76,7 @@ def judge(checkpoint: Checkpoint, now: Shape, before: Shape | None, reason: str 
 def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
     if isinstance(x, Shape):
         return x
-    if isinstance(x, History):
+    if isinstance(x, HistoryView):
         if x.facts.shape is None:
             raise ValueError("Of this watched query it is not known what it is; give its DataFrame or writer.")
         return _as_planned(x.facts.shape)
@@ -112,10 +112,10 @@ def _before(checkpoint: Checkpoint, against: Any) -> tuple[Shape | None, str]:
     return history.facts.shape, ""
 
 
-def _history(id: str, against: Any) -> tuple[History | None, str]:
+def _history(id: str, against: Any) -> tuple[HistoryView | None, str]:
     if against is None:
         return known.history(id), "the watch of this kernel"
-    if isinstance(against, History):
+    if isinstance(against, HistoryView):
         return (against if against.id == id else None), "the history that was given"
     if isinstance(against, (str, os.PathLike)):
         from jupyter_streamwatch.formats import load

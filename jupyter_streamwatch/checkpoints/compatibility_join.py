@@ -13,15 +13,15 @@ from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
     listed,
     same,
 )
+from jupyter_streamwatch.model.query_shape import Column
 from jupyter_streamwatch.probe.shape_expressions import comparable
-from jupyter_streamwatch.shape import Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_streamwatch.checkpoints.changes import Verdict
     from jupyter_streamwatch.checkpoints.model import Field, StateOperator
-    from jupyter_streamwatch.shape import OperatorShape, StateShape
+    from jupyter_streamwatch.model.query_shape import OperatorShape, StateShape
 
 _EQUAL = re.compile(r"^\((?P<left>.+?) (?:=|<=>) (?P<right>.+)\)$", re.DOTALL)
 _COLUMN = re.compile(r"\binput\d+\.(\w+)")

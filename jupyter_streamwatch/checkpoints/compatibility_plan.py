@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jupyter_streamwatch.checkpoints.changes import Verdict
-    from jupyter_streamwatch.shape import Column, Shape
+    from jupyter_streamwatch.model.query_shape import Column, Shape
 
 _AFTER = ", after "
 _GROUPED = ("stateStoreSave", "sessionWindowStateStoreSaveExec")

@@ -14,7 +14,7 @@ from jupyter_streamwatch.text import spark_names as names
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.changes import Verdict
     from jupyter_streamwatch.checkpoints.model import SourceOffset
-    from jupyter_streamwatch.shape import SourceShape
+    from jupyter_streamwatch.model.query_shape import SourceShape
 
 _PATTERN = re.compile(r"[*?\[{]")
 _COUNTED = frozenset({"number", "rate", "socket", "memory"})

@@ -17,14 +17,14 @@ from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
     refuses_null,
     same,
 )
-from jupyter_streamwatch.shape import GROUPING_EXPRESSION
+from jupyter_streamwatch.model.query_shape import GROUPING_EXPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_streamwatch.checkpoints.changes import Verdict, What
     from jupyter_streamwatch.checkpoints.model import Field, StateOperator, StateStore
-    from jupyter_streamwatch.shape import Column, OperatorShape, Shape, StateShape
+    from jupyter_streamwatch.model.query_shape import Column, OperatorShape, Shape, StateShape
 
 CALLED = {
     "stateStoreSave": "aggregation",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.changes import Change, Verdict, What
-from jupyter_streamwatch.shape import NOT_BIGINT, Column, Shape
+from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Column, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

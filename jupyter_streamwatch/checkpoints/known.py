@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.checkpoints.model import KnownSink
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.facts import Facts
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.facts import Facts
+    from jupyter_streamwatch.model.history import HistoryView
 
 
-def history(id: str | None) -> History | None:
+def history(id: str | None) -> HistoryView | None:
     """Return the history of the watched query with this id; None when nothing of it was watched here. Never waits."""
     watcher = sys.modules.get("jupyter_streamwatch.watcher")  # not loaded: nothing was watched
     active = watcher.Watch.current() if watcher is not None else None

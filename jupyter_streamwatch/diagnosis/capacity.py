@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.diagnosis.hint import Capacity
-from jupyter_streamwatch.diagnosis.series import median, slope
+from jupyter_streamwatch.model.statistics import median, slope
 from jupyter_streamwatch.text.numbers import duration, number, rate
 
 if TYPE_CHECKING:

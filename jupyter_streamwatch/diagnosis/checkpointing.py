@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.model.progress import Progress
 
 RECOVERY = API + "#recovering-from-failures-with-checkpointing"
 CHANGES = API + "#recovery-semantics-after-changes-in-a-streaming-query"

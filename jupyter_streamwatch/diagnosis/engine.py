@@ -15,8 +15,8 @@ from jupyter_streamwatch.diagnosis.ranking import rank
 from jupyter_streamwatch.diagnosis.registry import rules
 from jupyter_streamwatch.diagnosis.verdict import verdict
 from jupyter_streamwatch.diagnosis.window import Window
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import Trigger, parse
+from jupyter_streamwatch.model.history import History, HistoryView
+from jupyter_streamwatch.model.progress import Trigger, parse
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.hint import Hint
@@ -38,16 +38,16 @@ ADD_BATCH = (
 """The rules that explain the time inside addBatch, in this order: an earlier one makes a later one look true."""
 
 # Several views ask for the same diagnosis: it is kept as long as the snapshot that it was made from.
-_KEPT: WeakKeyDictionary[History, tuple[Any, Diagnosis]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[HistoryView, tuple[Any, Diagnosis]] = WeakKeyDictionary()
 
 
 def diagnose(
-    records: History | Iterable[Any],
+    records: HistoryView | Iterable[Any],
     trigger: Any = None,
     *,
     now: float | None = None,
     thresholds: Thresholds | None = None,
-    others: Iterable[History] = (),
+    others: Iterable[HistoryView] = (),
 ) -> Diagnosis:
     """Judge one query: a verdict, hints with the most important first, and its capacity.
 
@@ -63,7 +63,7 @@ def diagnose(
         ValueError: When the records are of several queries, or are no progress records.
     """
     stated = None if trigger is None else Trigger.parse(trigger)
-    history = records if isinstance(records, History) else history_of(records)
+    history = records if isinstance(records, HistoryView) else history_of(records)
     snapshot = history.snapshot()
     others = [one.snapshot() for one in others]
     same = twins(snapshot, others)

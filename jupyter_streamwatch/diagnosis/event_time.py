@@ -8,15 +8,15 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays, window_length
 from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import known
-from jupyter_streamwatch.progress import epoch_ms
+from jupyter_streamwatch.model.progress import epoch_ms
+from jupyter_streamwatch.model.statistics import known
 from jupyter_streamwatch.text.numbers import duration, exact, number, when
 from jupyter_streamwatch.text.spark_names import source as source_name
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.model.progress import Progress
 
 _AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
 _COUNTED = 60 * 86_400_000.0  # ms; nobody counts more days ahead than this

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.model.runs import goes_on
 from jupyter_streamwatch.notes import error_line
-from jupyter_streamwatch.runs import goes_on
 from jupyter_streamwatch.text.numbers import middle
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 RECOVERY = API + "#recovering-from-failures-with-checkpointing"
 CHANGES = API + "#recovery-semantics-after-changes-in-a-streaming-query"
@@ -240,7 +240,7 @@ def duplicate_query(window: Window, load: Load) -> Hint | None:
     )
 
 
-def twins(history: History, others: Iterable[History]) -> tuple[History, ...]:
+def twins(history: HistoryView, others: Iterable[HistoryView]) -> tuple[HistoryView, ...]:
     """Return the active queries that look like this one: run from the same cell, as far as can be known."""
     mine = _signature(history)
     if mine is None:
@@ -248,7 +248,7 @@ def twins(history: History, others: Iterable[History]) -> tuple[History, ...]:
     return tuple(one for one in others if one.id != history.id and _signature(one) == mine)
 
 
-def _signature(history: History) -> tuple[object, ...] | None:
+def _signature(history: HistoryView) -> tuple[object, ...] | None:
     """Return what two runs of one cell share; None when the query is not active or too little is known."""
     facts = history.facts
     if history.name or not facts.temporaryCheckpoint or not facts.sources or not facts.sink:
@@ -259,5 +259,5 @@ def _signature(history: History) -> tuple[object, ...] | None:
     return facts.sources, facts.sink, facts.outputMode, plan
 
 
-def _started(history: History) -> float:
+def _started(history: HistoryView) -> float:
     return history.runs[-1].started or 0.0

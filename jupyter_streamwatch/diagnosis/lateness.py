@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.series import quantile
+from jupyter_streamwatch.model.statistics import quantile
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window

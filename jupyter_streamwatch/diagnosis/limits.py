@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import backlog, gathered
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
-from jupyter_streamwatch.diagnosis.series import known, median
+from jupyter_streamwatch.model.statistics import known, median
 from jupyter_streamwatch.text.numbers import duration, exact, number
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.model.progress import Progress
 
 
 @rule("rate-limit-reached", "Every batch takes as many rows as its limit allows.", family="throughput")

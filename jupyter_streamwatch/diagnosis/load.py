@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from jupyter_streamwatch.diagnosis.series import ends, held, known, median, slope, surely
+from jupyter_streamwatch.model.statistics import ends, held, known, median, slope, surely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
-from jupyter_streamwatch.diagnosis.series import held, known, median
+from jupyter_streamwatch.model.statistics import held, known, median
 from jupyter_streamwatch.text.numbers import duration, exact, number
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jupyter_streamwatch.diagnosis.hint import Outcome
 from jupyter_streamwatch.diagnosis.measure import trigger_code
 from jupyter_streamwatch.diagnosis.recomputation import TIMES
 from jupyter_streamwatch.diagnosis.window import STARTS, inferred
-from jupyter_streamwatch.snapshot import Snapshot
+from jupyter_streamwatch.model.history import Parts, Snapshot
 from jupyter_streamwatch.text.numbers import duration, percent
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.hint import Effect, Hint
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.history import History, Run
+    from jupyter_streamwatch.model.history import HistoryView, Run
 
     Judged = tuple["Window", "Load", "tuple[Hint, ...]"]
 
@@ -33,7 +33,7 @@ _ROWS = 200  # batches of the run before that are looked at, as of any run
 _KEPT: deque[tuple[Run, object, Judged]] = deque(maxlen=64)
 
 
-def before(history: History, others: Iterable[History]) -> tuple[History, int] | None:
+def before(history: HistoryView, others: Iterable[HistoryView]) -> tuple[HistoryView, int] | None:
     """Return (history, place of the run) of the run before the latest one: of this id, else of another of its name.
 
     Runs that ended before they had a few batches, such as a start that failed, are passed over.
@@ -56,7 +56,7 @@ def before(history: History, others: Iterable[History]) -> tuple[History, int] |
 
 
 def outcome(
-    now: Judged, earlier: tuple[History, int], judge: Callable[[History], Judged], settings: object
+    now: Judged, earlier: tuple[HistoryView, int], judge: Callable[[HistoryView], Judged], settings: object
 ) -> Outcome | None:
     """Compare the first prediction of the run before with this run; None while its hint still holds, or too early.
 
@@ -108,7 +108,7 @@ def _compared(hint: Hint, effect: Effect, past: Load, load: Load) -> Outcome | N
     return Outcome(hint.code, effect.name, (effect.low, effect.best, effect.high), was, came, effect.unit, text)
 
 
-def _past(history: Snapshot, place: int) -> History:
+def _past(history: Snapshot, place: int) -> HistoryView:
     """Return a history as it was when the run at ``place`` was its latest; only what is of that run."""
     if place == len(history.runs) - 1:
         return history
@@ -118,19 +118,21 @@ def _past(history: Snapshot, place: int) -> History:
     seen = inferred(*(batches.numbers(name).tolist() for name in STARTS))
     past = Snapshot(
         history,
-        runs=history.runs[: place + 1],
-        batches=batches,
-        gaps=history.run_gaps[place],
-        run_gaps=history.run_gaps[: place + 1],
-        recent=recent,
-        trigger=seen or history.trigger,
+        Parts(
+            runs=history.runs[: place + 1],
+            batches=batches,
+            gaps=history.parts.run_gaps[place],
+            run_gaps=history.parts.run_gaps[: place + 1],
+            recent=recent,
+            trigger=seen or history.trigger,
+        ),
     )
     past.last = past.record = recent[-1] if recent else None
     past.running = past.status = past.idleSince = past.checkpoint = None
     return past
 
 
-def _began(history: History) -> float | None:
+def _began(history: HistoryView) -> float | None:
     run = history.runs[-1]
     if run.started is not None:
         return run.started

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import median
+from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import Progress, StateOperatorProgress
+    from jupyter_streamwatch.model.progress import Progress, StateOperatorProgress
 
 _ROWS_A_TASK = 20_000  # rows that keep a task busy for longer than it costs to start it
 _STATE_A_TASK = 200_000

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, matters, seen, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, known, median
 from jupyter_streamwatch.diagnosis.verdict import stuck
+from jupyter_streamwatch.model.statistics import held, known, median
 from jupyter_streamwatch.text.numbers import duration, percent
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import values as v
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import median
+from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import exact
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import Progress, SourceProgress
+    from jupyter_streamwatch.model.progress import Progress, SourceProgress
 
 TIMES = "times computed"
 """Names the evidence for how often each batch is computed; so often its rows are counted."""

@@ -9,13 +9,13 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.lateness import column_name
 from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, count, gathered, matters, seen, shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, known, median, surely
+from jupyter_streamwatch.model.statistics import held, known, median, surely
 from jupyter_streamwatch.text.numbers import duration, number, size
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.model.progress import Progress
 
 _ROCKSDB = (
     'spark.conf.set("spark.sql.streaming.stateStore.providerClass",'

@@ -18,7 +18,7 @@ from jupyter_streamwatch.diagnosis.measure import (
     trigger_code,
 )
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import held, known, median
+from jupyter_streamwatch.model.statistics import held, known, median
 from jupyter_streamwatch.text.numbers import duration, number, percent, rate
 
 if TYPE_CHECKING:

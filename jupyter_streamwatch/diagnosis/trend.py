@@ -10,8 +10,8 @@ from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import gathered
 from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW, PEAKS
 from jupyter_streamwatch.diagnosis.registry import API, rule
-from jupyter_streamwatch.diagnosis.series import median, surely
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
+from jupyter_streamwatch.model.statistics import median, surely
 from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
-from jupyter_streamwatch.diagnosis.series import median
+from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import clean, duration, middle, number, percent, rate
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
-    from jupyter_streamwatch.facts import RunningBatch
+    from jupyter_streamwatch.model.facts import RunningBatch
 
 Verdict = tuple[str, str]
 """(verdict, reason)."""

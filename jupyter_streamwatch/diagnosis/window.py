@@ -6,9 +6,9 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.series import known, median
+from jupyter_streamwatch.model.statistics import known, median
+from jupyter_streamwatch.model.trigger import ONCE, Trigger, TriggerGuess
 from jupyter_streamwatch.text.spark_names import kind
-from jupyter_streamwatch.trigger import ONCE, Trigger, TriggerGuess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.diagnosis.hint import Capacity
     from jupyter_streamwatch.diagnosis.thresholds import Thresholds
-    from jupyter_streamwatch.history import Facts, History, Run
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.model.history import Facts, HistoryView, Run
+    from jupyter_streamwatch.model.progress import Progress
 
 _EVIDENCE = 20  # batch ids that a hint names at most
 _RECORDS = 24  # records that rules read whole; columns reach further back
@@ -45,15 +45,15 @@ class Window:
 
     def __init__(
         self,
-        history: History,
+        history: HistoryView,
         thresholds: Thresholds,
         *,
         trigger: Trigger | None = None,
         now: float | None = None,
-        twins: tuple[History, ...] = (),
+        twins: tuple[HistoryView, ...] = (),
     ) -> None:
         """Select the window; ``now`` is epoch ms, ``twins`` are queries that look the same."""
-        self.history: History = history.snapshot()
+        self.history: HistoryView = history.snapshot()
         self.t = thresholds
         self.now = now
         self.twins = twins

@@ -6,15 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_streamwatch.progress import parse
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import parse
+from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recording import NO_ID, Recording, Skipped
-from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_streamwatch.formats.salvage import Found
-    from jupyter_streamwatch.progress import Progress
+    from jupyter_streamwatch.model.progress import Progress
 
 CODE: Final = "The names of a progress record without a single number, as source code has them."
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -43,6 +44,8 @@ def recording(found: Iterable[Found], trigger: Trigger | None) -> Recording:
     if not result.queries and not result.skipped:
         result.skipped.append(Skipped(NOTHING))
     for query in result.queries.values():
+        if not isinstance(query, History):
+            continue
         if trigger is not None:
             query.state_trigger(trigger)
         if query.facts.sparkVersion is None and "Spark" in result.environment:
@@ -64,7 +67,7 @@ def _set_intervals(result: Recording, late: list[Mapping[str, Any]]) -> None:
         }
         ids = set(result.queries) if len(result.queries) == 1 else lengths
         query = result.queries[ids.pop()] if len(ids) == 1 else None
-        if query is not None and (query.facts.trigger is None or query.facts.trigger.kind == "processingTime"):
+        if isinstance(query, History) and (query.facts.trigger is None or query.facts.trigger.kind == "processingTime"):
             trigger = Trigger("processingTime", event["intervalMs"], "asked")
             query.set_facts(replace(query.facts, trigger=trigger))
 

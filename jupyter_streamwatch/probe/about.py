@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.history import Facts
+from jupyter_streamwatch.model.history import Facts
+from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.probe import connect, jvm, kafka_offsets, plan, shape_classic
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
-from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

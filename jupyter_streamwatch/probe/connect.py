@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.history import Facts
+from jupyter_streamwatch.model.history import Facts
 from jupyter_streamwatch.probe.plan import LIMITS
 from jupyter_streamwatch.probe.shape_expressions import delay_ms
 from jupyter_streamwatch.probe.writer import in_root
@@ -13,8 +13,8 @@ from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.model.query_shape import Shape
     from jupyter_streamwatch.probe.started import Written
-    from jupyter_streamwatch.shape import Shape
 
 _ONLY = "Connect tells it only of a query that this process starts while it is watched"
 _NO_TRIGGER = f"{_ONLY}; else it is inferred from when batches start, or stated with trigger=..."

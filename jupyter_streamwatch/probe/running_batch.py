@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from jupyter_streamwatch.history import RunningBatch, Status
+from jupyter_streamwatch.model.history import RunningBatch, Status
 from jupyter_streamwatch.probe import jvm, store
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.probe.store import Batch, Job, Store, of_batch

@@ -6,7 +6,7 @@ import platform
 import time
 from typing import Any
 
-from jupyter_streamwatch.history import RunningBatch, Status
+from jupyter_streamwatch.model.history import RunningBatch, Status
 from jupyter_streamwatch.probe import jvm
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.text.redaction import redact

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.model.query_shape import Aggregate, Column, OperatorShape
 from jupyter_streamwatch.probe.plan import LEAVES, OPERATORS
 from jupyter_streamwatch.probe.shape_expressions import (
     closing,
@@ -17,7 +18,6 @@ from jupyter_streamwatch.probe.shape_expressions import (
     without_ids,
 )
 from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, short, split, tree, written
-from jupyter_streamwatch.shape import Aggregate, Column, OperatorShape
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:

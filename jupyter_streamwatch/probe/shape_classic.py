@@ -9,15 +9,15 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
 from jupyter_streamwatch.probe import jvm, plan, shape_analyzed, shape_sinks, shape_state, shape_text, shape_types
-from jupyter_streamwatch.shape import Column, Shape, SourceShape
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_streamwatch.shape import OperatorShape
+    from jupyter_streamwatch.model.query_shape import OperatorShape
 
 
 def read(x: Any, what: str, settings: Iterable[str]) -> Shape:

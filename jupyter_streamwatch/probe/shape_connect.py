@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
 from jupyter_streamwatch.probe import (
     connect,
     shape_analyzed,
@@ -19,7 +20,6 @@ from jupyter_streamwatch.probe import (
     shape_types,
     started,
 )
-from jupyter_streamwatch.shape import Column, Shape, SourceShape
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 

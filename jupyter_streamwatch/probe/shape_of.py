@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.probe import jvm, shape_classic, shape_connect
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.probe.shape_sinks import PINNED
 from jupyter_streamwatch.probe.writer import session_of
-from jupyter_streamwatch.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,13 +10,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.model.query_shape import GROUPING_EXPRESSION, NOT_BIGINT, Column, StateShape
 from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, split, tree
-from jupyter_streamwatch.shape import GROUPING_EXPRESSION, NOT_BIGINT, Column, StateShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jupyter_streamwatch.shape import OperatorShape
+    from jupyter_streamwatch.model.query_shape import OperatorShape
 
 _OPERATOR = re.compile(r"\bopId = (?P<id>\d+)\b")
 _AGGREGATE = re.compile(r"^(?:Object)?HashAggregate$|^SortAggregate$")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.probe import shape_sinks
 from jupyter_streamwatch.probe.writer import OPTION, SETTING
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
-from jupyter_streamwatch.trigger import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

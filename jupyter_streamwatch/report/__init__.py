@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
     from jupyter_streamwatch.notes import SessionLike
     from jupyter_streamwatch.recording import Recording
 
@@ -26,7 +26,7 @@ SUFFIXES = (".html", ".md", ".json")
 
 def write(
     path: str | os.PathLike[str],
-    what: Recording | History | Mapping[str, History] | Iterable[History],
+    what: Recording | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
     query: Any = None,
     *,
     session: SessionLike | None = None,

@@ -20,7 +20,7 @@ from jupyter_streamwatch.text.numbers import iso
 from jupyter_streamwatch.text.plain import plain
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.history import History, Run
+    from jupyter_streamwatch.model.history import HistoryView, Run
     from jupyter_streamwatch.report.content import Content, Query
 
 SCHEMA = 1
@@ -55,7 +55,7 @@ def _query(query: Query) -> dict[str, Any]:
     }
 
 
-def _facts(history: History) -> dict[str, Any]:
+def _facts(history: HistoryView) -> dict[str, Any]:
     shape = history.facts.shape
     known: dict[str, Any] = plain({**_attributes(history.facts), "shape": None if shape is None else shape.to_dict()})
     known["trigger"] = None if history.trigger is None else _attributes(history.trigger)
@@ -73,7 +73,7 @@ def _attributes(record: Any) -> dict[str, Any]:
     return {one.name: getattr(record, one.name) for one in fields(record)}
 
 
-def _column(history: History, name: str) -> list[Any]:
+def _column(history: HistoryView, name: str) -> list[Any]:
     values: list[Any] = plain(history.batches[name].tolist())
     return values
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import overview
-from jupyter_streamwatch.history import History
+from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.plain import plain
@@ -29,7 +29,7 @@ class Query:
 
     line: dict[str, Any]
     diagnosis: dict[str, Any]
-    history: History
+    history: HistoryView
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Content:
 
 
 def take(
-    what: Recording | History | Mapping[str, History] | Iterable[History],
+    what: Recording | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
     query: Any = None,
     *,
     session: SessionLike | None = None,
@@ -81,7 +81,7 @@ def take(
     )
 
 
-def _histories(what: History | Mapping[str, History] | Iterable[History]) -> list[History]:
-    if isinstance(what, History):
+def _histories(what: HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView]) -> list[HistoryView]:
+    if isinstance(what, HistoryView):
         return [what]
     return list(what.values()) if isinstance(what, Mapping) else list(what)

@@ -15,7 +15,7 @@ from jupyter_streamwatch.text.numbers import UNKNOWN, clean, exact, when
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.history import History, Run
+    from jupyter_streamwatch.model.history import HistoryView, Run
     from jupyter_streamwatch.report.content import Content, Query
 
 MOST_ROWS = 10_000  # rows of all tables of batches together: a report of 100 queries must still open quickly
@@ -189,7 +189,7 @@ def _hint(hint: dict[str, Any]) -> Html:
     )
 
 
-def _picture(history: History, title: str, in_the_dark: str, *, narrow: bool) -> Html | None:
+def _picture(history: HistoryView, title: str, in_the_dark: str, *, narrow: bool) -> Html | None:
     if not history.batches.rows:
         return None
     from jupyter_streamwatch.charts import picture
@@ -241,7 +241,7 @@ def _checkpoint(sheet: dict[str, Any] | None) -> Html | None:
     )
 
 
-def _runs(history: History) -> Html:
+def _runs(history: HistoryView) -> Html:
     numbered = list(enumerate(history.runs, 1))
     shown = numbered[-RUNS:]
     headings = ("Run", "State", "Started", "Ended", "Batches")
@@ -274,7 +274,7 @@ def _error(run: Run, columns: int) -> Html:
     return el("tr", el("td"), el("td", name(error_line(run)), colspan=columns - 1, class_="swr-text swr-weak"))
 
 
-def _batches(history: History, most: int) -> Html | None:
+def _batches(history: HistoryView, most: int) -> Html | None:
     made = table(history, most)
     if not made.rows:
         return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from jupyter_streamwatch.diagnosis import Diagnosis
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
     from jupyter_streamwatch.notes import SessionLike
     from jupyter_streamwatch.recording import Recording
     from jupyter_streamwatch.report.content import Content, Query
@@ -98,7 +98,7 @@ class Static:
 
 
 def static(
-    what: Recording | History | Mapping[str, History] | Iterable[History],
+    what: Recording | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
     session: SessionLike | None = None,
     *,
     query: Any = None,
@@ -257,7 +257,7 @@ def _drawn(content: Content) -> Query | None:
     return next((query for query in content.queries if query.history.batches.rows), None)
 
 
-def _picture(history: History) -> bytes | None:
+def _picture(history: HistoryView) -> bytes | None:
     """Draw the charts; fewer colours, then fewer pixels, until they fit."""
     from jupyter_streamwatch.charts import picture
 

@@ -10,7 +10,7 @@ import numpy as np
 from jupyter_streamwatch.text.numbers import clean, exact, iso, number
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import HistoryView
 
 MOST = 500  # rows; what is older is counted
 
@@ -74,7 +74,7 @@ class Table:
         return len(self.kinds)
 
 
-def table(history: History, most: int = MOST) -> Table:
+def table(history: HistoryView, most: int = MOST) -> Table:
     """Make the table of a query's last ``most`` batches; columns in which nothing is known are left out."""
     batches = history.batches
     rows = batches.rows
@@ -92,7 +92,7 @@ def table(history: History, most: int = MOST) -> Table:
     )
 
 
-def _marks(history: History, newest: slice) -> tuple[str | None, ...]:
+def _marks(history: HistoryView, newest: slice) -> tuple[str | None, ...]:
     gaps = set(history.gaps)
     ids, runs = history.batches.numbers("batchId")[newest], history.batches.runIndex[newest]
     marks: list[str | None] = []
@@ -107,7 +107,7 @@ def _marks(history: History, newest: slice) -> tuple[str | None, ...]:
     return tuple(marks)
 
 
-def _column(history: History, name: str, heading: str, how: str, rows: slice) -> Column | None:
+def _column(history: HistoryView, name: str, heading: str, how: str, rows: slice) -> Column | None:
     batches = history.batches
     if how == "text":
         return Column(name, heading, False, tuple(clean(str(value)) for value in batches[name][rows]), None)

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jupyter_streamwatch import diagnose, parse
 from jupyter_streamwatch.diagnosis.engine import history_of
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import BEGIN, iso, operator, records
 
 TASKS = {"busyMs": 800, "queueMs": 2, "runTimeMs": 1500, "runTimeMs.max": 300, "runTimeMs.median": 200, "count": 8}

@@ -10,9 +10,9 @@ import time
 from dataclasses import replace
 
 from jupyter_streamwatch import testing
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import epoch_ms, parse
-from jupyter_streamwatch.values import iso
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import epoch_ms, parse
+from jupyter_streamwatch.model.values import iso
 
 START = epoch_ms(testing.START) or 0.0
 RECORD = testing.run(2, stateful=True, backlog=7)[1]

@@ -13,7 +13,7 @@ from tests.browser import scenes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
 
 

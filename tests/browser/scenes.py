@@ -15,9 +15,9 @@ from jupyter_streamwatch import charts, overview
 from jupyter_streamwatch.checkpoints.card import Card, Pinned
 from jupyter_streamwatch.delivery import Delivery
 from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
-from jupyter_streamwatch.history import Facts, History, RunningBatch
-from jupyter_streamwatch.progress import parse
-from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.model.history import Facts, History, RunningBatch
+from jupyter_streamwatch.model.progress import parse
+from jupyter_streamwatch.model.trigger import Trigger
 
 START = datetime(2026, 3, 1, 13, 0, tzinfo=timezone.utc)
 STATIC = Path(charts.__file__).parent.parent / "static"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_streamwatch import probe
-from jupyter_streamwatch.history import RunningBatch
+from jupyter_streamwatch.model.history import RunningBatch
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, start
 

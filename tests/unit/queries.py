@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jupyter_streamwatch.diagnosis import Diagnosis, Hint
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import epoch_ms, parse
-from jupyter_streamwatch.values import iso
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import epoch_ms, parse
+from jupyter_streamwatch.model.values import iso
 
 START = epoch_ms("2026-01-01T14:00:00.000Z") or 0.0
 ID = "1f2e3d4c-5b6a-4788-9900-aabbccddeeff"

@@ -13,9 +13,9 @@ from jupyter_core.application import NoStart
 
 from jupyter_streamwatch import testing
 from jupyter_streamwatch.app import StreamWatchApp
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.query_shape import Shape, SourceShape
 from jupyter_streamwatch.settings import StreamWatch
-from jupyter_streamwatch.shape import Shape, SourceShape
 
 
 @pytest.fixture

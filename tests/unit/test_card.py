@@ -12,7 +12,7 @@ from jupyter_streamwatch.cards import Cards
 from jupyter_streamwatch.checkpoints import card, known
 from jupyter_streamwatch.checkpoints.card import Card, Pinned
 from jupyter_streamwatch.checkpoints.files import Local
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.recording import Recording
 
 PARTITIONS = "spark.sql.shuffle.partitions"

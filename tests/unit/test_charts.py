@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from jupyter_streamwatch import charts, testing
 from jupyter_streamwatch.charts import catalogue
-from jupyter_streamwatch.facts import Facts
-from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.trigger import Trigger
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 T0 = 1_767_225_600_000.0
 
@@ -455,7 +455,7 @@ def test_snapshot_and_deltas_are_a_fresh_snapshot(batches: list[dict[str, Any]],
 
 
 def _iso(ms: float) -> str:
-    from jupyter_streamwatch.values import iso
+    from jupyter_streamwatch.model.values import iso
 
     return str(iso(ms))
 

@@ -14,7 +14,7 @@ from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 T0 = 1_767_225_600_000.0
 

@@ -18,7 +18,7 @@ from tests.browser.scenes import now_of
 from tests.helpers import wait_until
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 
 class Page:

@@ -8,7 +8,7 @@ import pytest
 
 import jupyter_streamwatch as sw
 from jupyter_streamwatch.diagnosis import diagnose
-from jupyter_streamwatch.facts import RunningBatch
+from jupyter_streamwatch.model.facts import RunningBatch
 from tests.faults.outcome import judged
 from tests.faults.runner import CASES, LARGEST, RECORDINGS, recorded
 

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_streamwatch.diagnosis.engine import history_of
 from jupyter_streamwatch.hints import HintWatcher
-from jupyter_streamwatch.progress import Trigger, parse
+from jupyter_streamwatch.model.progress import Trigger, parse
 from tests.unit.diagnosis.made import BEGIN, records
 
 LATE, QUICK = 2600, 700

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from jupyter_streamwatch import testing
-from jupyter_streamwatch.history import Facts, History, RunningBatch, Status
-from jupyter_streamwatch.progress import parse
-from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.model.history import Facts, History, RunningBatch, Status
+from jupyter_streamwatch.model.progress import parse
+from jupyter_streamwatch.model.trigger import Trigger
 from tests.benchmarks import bench_history
 
 OTHER = "bbbbbbbb-bbbb-4ccc-8ddd-eeeeeeeeeeee"

@@ -23,9 +23,9 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not found & {*HEAVY, "numpy"}
 
 
-@pytest.mark.parametrize("module", ["progress", "history", "recording", "redaction", "testing"])
+@pytest.mark.parametrize("module", ["model.progress", "model.history", "recording", "text.redaction", "testing"])
 def test_plain_data_needs_no_heavy_package(module):
     """Progress, histories and recordings import neither Spark nor what draws; progress not even numpy."""
     found = loaded(f"import jupyter_streamwatch.{module}")
     assert not found & set(HEAVY)
-    assert module != "progress" or "numpy" not in found
+    assert module != "model.progress" or "numpy" not in found

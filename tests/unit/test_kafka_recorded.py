@@ -11,7 +11,7 @@ import pytest
 import jupyter_streamwatch as sw
 from jupyter_streamwatch import charts
 from jupyter_streamwatch.diagnosis import diagnose
-from jupyter_streamwatch.facts import RunningBatch
+from jupyter_streamwatch.model.facts import RunningBatch
 from tests.conftest import ROOT
 
 RECORDINGS = ROOT / "tests" / "cases" / "kafka"

@@ -15,7 +15,7 @@ from jupyter_streamwatch import charts, testing
 from jupyter_streamwatch.charts import painter, picture, theme
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
 EVENT = {"eventTime": {"watermark": "2025-12-31T23:50:00.000Z", "max": "2025-12-31T23:59:00.000Z"}}
 T0 = 1_767_225_600_000.0

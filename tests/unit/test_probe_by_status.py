@@ -7,7 +7,7 @@ import time
 import pytest
 
 from jupyter_streamwatch import probe, testing
-from jupyter_streamwatch.facts import RunningBatch, Status
+from jupyter_streamwatch.model.facts import RunningBatch, Status
 from jupyter_streamwatch.prober import look_at
 
 RUNS = "Processing new data"

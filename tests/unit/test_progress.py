@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_streamwatch import testing
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import Progress, epoch_ms, parse
-from jupyter_streamwatch.trigger import Trigger, TriggerGuess
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import Progress, epoch_ms, parse
+from jupyter_streamwatch.model.trigger import Trigger, TriggerGuess
 
 CASES = Path(__file__).parent.parent / "cases"
 

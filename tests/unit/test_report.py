@@ -9,15 +9,15 @@ from html.parser import HTMLParser
 import pytest
 
 from jupyter_streamwatch import overview, report
-from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.formats import load
-from jupyter_streamwatch.progress import parse
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.progress import parse
+from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.report import html, markdown, page, words
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.report.table import table
 from jupyter_streamwatch.text import html as elements
-from jupyter_streamwatch.trigger import Trigger
 from tests.unit.queries import ID, RUN, START, UDF_ERROR, hint, history, kafka, record, verdict
 
 HOSTILE = [
@@ -239,7 +239,7 @@ def test_the_table_marks_starts_and_gaps():
 
 def test_the_table_of_a_long_run_counts_what_was_thinned():
     """A row that stands for many batches says for how many."""
-    from jupyter_streamwatch.history import History
+    from jupyter_streamwatch.model.history import History
 
     queried = History(ID, keep=100)
     for batch in range(2500):

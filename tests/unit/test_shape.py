@@ -7,10 +7,10 @@ import json
 import pytest
 
 from jupyter_streamwatch import saving
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Aggregate, Column, OperatorShape, Shape, SourceShape
 from jupyter_streamwatch.probe import shape_analyzed, shape_connect, shape_sinks, shape_state, shape_text
 from jupyter_streamwatch.recording import Recording, line
-from jupyter_streamwatch.shape import NOT_BIGINT, Aggregate, Column, OperatorShape, Shape, SourceShape
 
 WINDOW = (
     "named_struct(start, knownnullable(precisetimestampconversion(((precisetimestampconversion(ts#8-T600000ms, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_streamwatch import testing
-from jupyter_streamwatch.progress import parse
+from jupyter_streamwatch.model.progress import parse
 
 
 def test_a_progress_has_what_was_asked_for():

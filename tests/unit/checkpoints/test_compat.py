@@ -17,10 +17,18 @@ from jupyter_streamwatch.checkpoints.model import (
     StateOperator,
     StateStore,
 )
-from jupyter_streamwatch.facts import Facts
-from jupyter_streamwatch.history import History
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.query_shape import (
+    NOT_BIGINT,
+    Aggregate,
+    Column,
+    OperatorShape,
+    Shape,
+    SourceShape,
+    StateShape,
+)
 from jupyter_streamwatch.recording import Recording
-from jupyter_streamwatch.shape import NOT_BIGINT, Aggregate, Column, OperatorShape, Shape, SourceShape, StateShape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,10 +12,10 @@ import jupyter_streamwatch as sw
 from jupyter_streamwatch.checkpoints import known, reader
 from jupyter_streamwatch.checkpoints.files import Local
 from jupyter_streamwatch.checkpoints.model import KnownSink, MissingState
-from jupyter_streamwatch.facts import Facts
-from jupyter_streamwatch.history import History
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.query_shape import OperatorShape, Shape
 from jupyter_streamwatch.probe import kafka_offsets
-from jupyter_streamwatch.shape import OperatorShape, Shape
 from tests.unit.checkpoints import real
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from jupyter_streamwatch import Thresholds  # noqa: TC001 - a type that readers look up
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
-from jupyter_streamwatch.facts import Facts  # noqa: TC001 - the same
+from jupyter_streamwatch.model.facts import Facts  # noqa: TC001 - the same
 
 BEGIN = 1_767_225_600_000.0  # 2026-01-01T00:00:00Z
 KAFKA = "KafkaV2[Subscribe[orders]]"

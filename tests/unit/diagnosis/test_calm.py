@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from jupyter_streamwatch.diagnosis import diagnose
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.progress import parse
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import parse
 from tests.unit.diagnosis.made import codes, hint, judge, loud, operator, records
 
 

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import BEGIN, FOREACH_BATCH, iso, judge, operator, records
 
 ODD = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.facts import Facts
-from jupyter_streamwatch.shape import Column, OperatorShape, Shape
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.query_shape import Column, OperatorShape, Shape
 from tests.unit.diagnosis.made import BEGIN, codes, hint, iso, judge, loud, operator, records
 
 EPOCH = "1970-01-01T00:00:00.000Z"

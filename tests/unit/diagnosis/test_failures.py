@@ -6,8 +6,8 @@ import pytest
 
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
-from jupyter_streamwatch.facts import Facts
-from jupyter_streamwatch.history import History
+from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.history import History
 from tests.unit.diagnosis.made import BEGIN, codes, hint, records
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import FILES, FOREACH_BATCH, codes, hint, judge, loud, operator, records
 
 BUSY = {"busyMs": 2300, "queueMs": 5, "count": 8, "stages": 2, "runTimeMs": 4400}

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW, rank
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import BEGIN, codes, iso, judge, operator, records
 
 

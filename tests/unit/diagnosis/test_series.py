@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.diagnosis.series import ends, held, known, median, quantile, rising, slope, surely
+from jupyter_streamwatch.model.statistics import ends, held, known, median, quantile, rising, slope, surely
 
 NAN = float("nan")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import BEGIN, codes, hint, iso, judge, loud, operator, records
 
 HOUR = 3_600_000

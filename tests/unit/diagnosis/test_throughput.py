@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.facts import Facts
+from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import FILES, codes, hint, judge, loud, records
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from jupyter_streamwatch.diagnosis import LABELS, LEVELS, diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
-from jupyter_streamwatch.facts import Facts, RunningBatch, Status
-from jupyter_streamwatch.history import History
-from jupyter_streamwatch.trigger import Trigger
+from jupyter_streamwatch.model.facts import Facts, RunningBatch, Status
+from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.trigger import Trigger
 from tests.unit.diagnosis.made import BEGIN, codes, hint, judge, operator, records
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from jupyter_streamwatch.values import moment
+from jupyter_streamwatch.model.values import moment
 
 Floats: TypeAlias = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from jupyter_streamwatch.trigger import TriggerGuess
+from jupyter_streamwatch.model.trigger import TriggerGuess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

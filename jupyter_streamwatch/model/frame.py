@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch.batches import TIMES
+from jupyter_streamwatch.model.batches import TIMES
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.batches import Batches, Floats
+    from jupyter_streamwatch.model.batches import Batches, Floats
 
 
 def frame(batches: Batches) -> Any:

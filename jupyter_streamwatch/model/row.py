@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.batches import STATE
-from jupyter_streamwatch.values import epoch_ms
+from jupyter_streamwatch.model.batches import STATE
+from jupyter_streamwatch.model.values import epoch_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.progress import Progress, SourceProgress
+    from jupyter_streamwatch.model.progress import Progress, SourceProgress
 
 PARTS_SHOWN = 20
 """Sources, and stateful operators, that have columns of their own: a query with 1,000 must not make 4,000 columns."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import values as v
+from jupyter_streamwatch.model import values as v
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

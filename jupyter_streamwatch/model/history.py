@@ -1,33 +1,35 @@
-"""Everything that was seen of one query, over all its runs, bounded and safe to share between threads."""
+"""Everything that was seen of one query, over all its runs, bounded and safe to share between threads.
+
+:class:`HistoryView` is what can be read of it; a :class:`History` grows, a :class:`Snapshot` is how it was at a moment.
+"""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch.columns import Table
-from jupyter_streamwatch.facts import Facts, RunningBatch, Status
-from jupyter_streamwatch.progress import Progress
-from jupyter_streamwatch.rows import row, tasks
-from jupyter_streamwatch.runs import Followed, Run, RunLog
+from jupyter_streamwatch.model.facts import Facts, RunningBatch, Status
+from jupyter_streamwatch.model.progress import Progress
+from jupyter_streamwatch.model.row import row, tasks
+from jupyter_streamwatch.model.runs import Followed, Run, RunLog
+from jupyter_streamwatch.model.table import Table
+from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.model.values import iso
 from jupyter_streamwatch.text.numbers import query_name
-from jupyter_streamwatch.trigger import Trigger
-from jupyter_streamwatch.values import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
 
-    from jupyter_streamwatch.batches import Batches, Bins
     from jupyter_streamwatch.checkpoints.card import Card
-    from jupyter_streamwatch.snapshot import Snapshot
+    from jupyter_streamwatch.model.batches import Batches, Bins
 
-__all__ = ["Facts", "History", "Run", "RunningBatch", "Status"]
+__all__ = ["Facts", "History", "HistoryView", "Run", "RunningBatch", "Snapshot", "Status"]
 
 RECENT = 200
 """Progress records kept whole, for the details that columns do not hold (offsets, descriptions, custom metrics)."""
@@ -36,10 +38,29 @@ ERRORS_KEPT = 100
 _EARLY_TASKS = 100
 
 
-class History:
-    """One query id: one row a batch in columns, its runs, gaps and latest records; bounded and thread-safe.
+@dataclass(frozen=True)
+class Parts:
+    """What a history makes of what it keeps, for one snapshot.
 
-    A run's progress may come after the next run's start: it belongs to its ``runId``, whenever it comes.
+    Attributes:
+        runs: All runs, oldest first.
+        batches: The columns.
+        gaps: Missing batches, oldest run first.
+        run_gaps: The gaps of each run.
+        recent: The latest records.
+        trigger: What starts the batches.
+    """
+
+    runs: tuple[Run, ...]
+    batches: Batches
+    gaps: tuple[tuple[int, int], ...]
+    run_gaps: tuple[tuple[tuple[int, int], ...], ...]
+    recent: tuple[Progress, ...]
+    trigger: Trigger | None
+
+
+class HistoryView(ABC):
+    """What can be read of the history of one query id.
 
     Attributes:
         id: The query's id; it stays over restarts from one checkpoint.
@@ -54,6 +75,69 @@ class History:
         version: Grows with every change.
         seen: Batches ever appended, the thinned ones included.
         inserted: Batches that came out of order: rows before the last are not where they were.
+    """
+
+    id: str
+    name: str | None
+    last: Progress | None
+    record: Progress | None
+    idleSince: float | None
+    facts: Facts
+    checkpoint: Card | None
+    running: RunningBatch | None
+    status: Status | None
+    version: int
+    seen: int
+    inserted: int
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, oldest first."""
+        return self.snapshot().parts.runs
+
+    @property
+    def batches(self) -> Batches:
+        """The columns, oldest batch first; immutable."""
+        return self.snapshot().parts.batches
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Missing batches as (batch before, batch after), each within one run; oldest run first."""
+        return self.snapshot().parts.gaps
+
+    @property
+    def recent(self) -> tuple[Progress, ...]:
+        """The latest records (at most 200), idle ones included, as they came."""
+        return self.snapshot().parts.recent
+
+    @property
+    def trigger(self) -> Trigger | None:
+        """What starts the batches: stated, else asked of Spark, else inferred from their starts; None when unknown."""
+        return self.snapshot().parts.trigger
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """An immutable copy that shares the columns."""
+
+    def to_pandas(self) -> Any:
+        """The batches as a pandas DataFrame, one row a batch; unknown is NaN, NaT or None.
+
+        Raises:
+            ImportError: When pandas is not installed.
+        """
+        from jupyter_streamwatch.model.frame import frame
+
+        return frame(self.batches)
+
+    def __repr__(self) -> str:
+        """Who and how much, on one line."""
+        return f"<History {query_name(self.name, self.id)} ({self.id}): {self.seen} batches, {len(self.runs)} runs>"
+
+
+class History(HistoryView):
+    """One query id: one row a batch in columns, its runs, gaps and latest records; bounded and thread-safe.
+
+    A run's progress may come after the next run's start: it belongs to its ``runId``, whenever it comes.
     """
 
     def __init__(self, id: str, name: str | None = None, *, keep: int = 10_000) -> None:
@@ -82,31 +166,6 @@ class History:
         self._early_tasks: dict[tuple[str, int], dict[str, float]] = {}
         self._snapshot: Snapshot | None = None
 
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """All runs, oldest first."""
-        return self.snapshot().runs
-
-    @property
-    def batches(self) -> Batches:
-        """The columns, oldest batch first; immutable."""
-        return self.snapshot().batches
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Missing batches as (batch before, batch after), each within one run; oldest run first."""
-        return self.snapshot().gaps
-
-    @property
-    def recent(self) -> tuple[Progress, ...]:
-        """The latest records (at most 200), idle ones included, as they came."""
-        return self.snapshot().recent
-
-    @property
-    def trigger(self) -> Trigger | None:
-        """What starts the batches: stated, else asked of Spark, else inferred from their starts; None when unknown."""
-        return self.snapshot().trigger
-
     def start(
         self, runId: str, name: str | None = None, at: float | None = None, *, replaces: str | None = None
     ) -> None:
@@ -114,7 +173,7 @@ class History:
 
         ``replaces`` names the run that Spark ended for this one where its end came first.
         """
-        with self._writing():
+        with self._lock:
             self.name = name or self.name
             ended = self._by_id.get(replaces) if replaces is not None else None
             if ended is not None and ended.run.state == "ended":
@@ -129,7 +188,7 @@ class History:
 
     def append(self, p: Progress) -> bool:
         """Take a progress record; False when it is known already (same batch of the same run, same idle record)."""
-        with self._writing():
+        with self._lock:
             start = p.start_ms
             log = self._log(p, start)
             taken = self._idle(p, log, start) if p.kind == "idle" else self._batch(p, log, start)
@@ -141,7 +200,7 @@ class History:
 
     def remember(self, p: Progress) -> None:
         """Take a record whose batch a restored history may have as a row already."""
-        with self._writing():
+        with self._lock:
             if not self.append(p) and p.kind != "idle":
                 start = p.start_ms
                 if _later(start, self._last_start):
@@ -152,7 +211,7 @@ class History:
         self, runs: Iterable[tuple[Run, list[tuple[int, int]]]], rows: Mapping[str, Any], bins: Bins, seen: int
     ) -> None:
         """Fill this empty history with saved runs (and their gaps), full rows by column, and bins."""
-        with self._writing():
+        with self._lock:
             for run, gaps in runs:
                 log = RunLog(len(self._runs), run, run.started)
                 log.gaps = gaps
@@ -180,7 +239,7 @@ class History:
         self, runId: str, at: float | None = None, exception: str | None = None, errorClass: str | None = None
     ) -> None:
         """Note that a run has ended, ``at`` in epoch ms; ``exception`` is the full text of its error."""
-        with self._writing():
+        with self._lock:
             log = self._by_id.get(runId) or self._new_run(Run(runId, over=True), "restarted")
             # "replaced" stays: Spark stopped that run for the next one. With an error it was no one's doing.
             followed = None if exception or log.run.restartedBy == "restarted" else log.run.restartedBy
@@ -196,39 +255,39 @@ class History:
 
     def set_facts(self, facts: Facts) -> None:
         """Replace what is known of the latest run."""
-        with self._writing():
+        with self._lock:
             self.facts = facts
             self._changed()
 
     def set_checkpoint(self, card: Card | None) -> None:
         """Replace what is known of the checkpoint."""
-        with self._writing():
+        with self._lock:
             self.checkpoint = card
             self._changed()
 
     def set_running(self, running: RunningBatch | None) -> None:
         """Replace the running batch; None when nothing runs or it is unknown."""
-        with self._writing():
+        with self._lock:
             if running != self.running:
                 self.running = running
                 self._changed()
 
     def set_status(self, status: Status | None) -> None:
         """Replace Spark's status."""
-        with self._writing():
+        with self._lock:
             if status != self.status:
                 self.status = status
                 self._changed()
 
     def state_trigger(self, trigger: Trigger | None) -> None:
         """Set the trigger that the user states; None takes the statement back."""
-        with self._writing():
+        with self._lock:
             self._stated = trigger
             self._changed()
 
     def set_tasks(self, runId: str, batchId: int, values: Mapping[str, float]) -> None:
         """Set ``tasks.*`` columns of a batch, which may have come long ago or not yet."""
-        with self._writing():
+        with self._lock:
             log = self._by_id.get(runId)
             known = tasks(values)
             if log and self._table.update(log.number, batchId, known):
@@ -244,23 +303,6 @@ class History:
             if self._snapshot is None:
                 self._snapshot = self._frozen()
             return self._snapshot
-
-    def to_pandas(self) -> Any:
-        """The batches as a pandas DataFrame, one row a batch; unknown is NaN, NaT or None.
-
-        Raises:
-            ImportError: When pandas is not installed.
-        """
-        from jupyter_streamwatch.frames import frame
-
-        return frame(self.batches)
-
-    def __repr__(self) -> str:
-        """Who and how much, on one line."""
-        return f"<History {query_name(self.name, self.id)} ({self.id}): {self.seen} batches, {len(self.runs)} runs>"
-
-    def _writing(self) -> AbstractContextManager[Any]:
-        return self._lock
 
     def _changed(self) -> None:
         self.version += 1
@@ -328,13 +370,10 @@ class History:
         return None if interval is None else Trigger("processingTime", interval, "inferred")
 
     def _frozen(self) -> Snapshot:
-        from jupyter_streamwatch.snapshot import Snapshot
-
         runs = tuple(log.as_seen() for log in self._runs)
         places = np.zeros(self._next_run, dtype=np.intp)  # a run that was forgotten counts to the oldest known one
         places[[log.number for log in self._runs]] = np.arange(len(self._runs))
-        return Snapshot(
-            self,
+        parts = Parts(
             runs=runs,
             batches=self._table.snapshot(tuple(run.runId for run in runs), places),
             gaps=tuple(gap for log in self._runs for gap in log.gaps),
@@ -342,6 +381,29 @@ class History:
             recent=tuple(self._recent),
             trigger=self._trigger(),
         )
+        return Snapshot(self, parts)
+
+
+class Snapshot(HistoryView):
+    """A history as it was at one moment; changing it raises ``TypeError``."""
+
+    def __init__(self, of: HistoryView, parts: Parts) -> None:
+        """Copy what is plain of a history and take the ``parts`` that were made of the rest."""
+        for name in HistoryView.__annotations__:
+            setattr(self, name, getattr(of, name))
+        self.parts = parts
+
+    def snapshot(self) -> Snapshot:
+        """Itself."""
+        return self
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say why there is nothing here to write with."""
+            if not name.startswith("_") and hasattr(History, name):
+                raise TypeError("A snapshot of a history cannot be changed; change the history that it was taken from.")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 def _later(start: float | None, other: float | None) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_streamwatch.shape import Shape
-    from jupyter_streamwatch.trigger import Trigger
+    from jupyter_streamwatch.model.query_shape import Shape
+    from jupyter_streamwatch.model.trigger import Trigger
 
 
 @dataclass(frozen=True)

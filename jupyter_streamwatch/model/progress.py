@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from jupyter_streamwatch import values as v
-from jupyter_streamwatch.trigger import Trigger
-from jupyter_streamwatch.values import epoch_ms
+from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.model.values import epoch_ms
 
 __all__ = ["Progress", "SinkProgress", "SourceProgress", "StateOperatorProgress", "Trigger", "epoch_ms", "parse"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.batches import BASE, Batches, Bins
+from jupyter_streamwatch.model.batches import BASE, Batches, Bins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
