@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import probe
-from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, now, open_bridge
+from jupyter_streamwatch.bridge import now, open_bridge
 from jupyter_streamwatch.bridge.public import failure_of
 from jupyter_streamwatch.cards import Cards
+from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
 from jupyter_streamwatch.prober import SHOWN_PACE, Prober, look_at
 from jupyter_streamwatch.settings import StreamWatch
 

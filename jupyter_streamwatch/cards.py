@@ -18,15 +18,16 @@ from jupyter_streamwatch.checkpoints.files import LOGS, PARTS, Local, reason
 from jupyter_streamwatch.checkpoints.known import sink_of
 from jupyter_streamwatch.checkpoints.opening import storage_of
 from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.model import checkpoint_card
 from jupyter_streamwatch.probe.bounded import ask
 from jupyter_streamwatch.probe.shape_sinks import PINNED, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.checkpoints.files import Storage
     from jupyter_streamwatch.checkpoints.model import KnownSink
+    from jupyter_streamwatch.model.checkpoint_card import Card
     from jupyter_streamwatch.model.history import History
 
 AGAIN = 30.0  # seconds between two readings while somebody looks
@@ -115,7 +116,7 @@ class Cards:
             silent = card.unread(facts, at, _SILENT)
             # Asked for this object's sake, not the session's: a folder of this machine outlives the session.
             made = ask(self, lambda: self._made(history, runId, over=over, sized=sized), silent, seconds=WAIT)
-        known = card.again(replace(made, runId=runId), history.checkpoint)
+        known = checkpoint_card.again(replace(made, runId=runId), history.checkpoint)
         history.set_checkpoint(known)
         self._learned({"event": "checkpoint", "id": id, "runId": runId, "checkpoint": known})
 

@@ -11,7 +11,7 @@ from jupyter_streamwatch.text.numbers import UNKNOWN, clean, clock, exact, middl
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.card import Card, Pinned
+    from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
     from jupyter_streamwatch.model.history import HistoryView
 
 PATH_LENGTH = 80  # characters of a path in a row; the whole one is in its tip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.dashboard import Dashboard
 from jupyter_streamwatch.guard import guarding
-from jupyter_streamwatch.recording import Queries
+from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.report.static import static
 from jupyter_streamwatch.watcher import Watch, watch
 

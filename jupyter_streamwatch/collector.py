@@ -10,9 +10,10 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, stops
+from jupyter_streamwatch.bridge import Arrival, stops
+from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED, apply, time_of
 from jupyter_streamwatch.model.history import History
-from jupyter_streamwatch.model.progress import epoch_ms, parse
+from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import ONCE
 
 if TYPE_CHECKING:
@@ -160,40 +161,33 @@ class Collector:
 
     def _write(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the event as observers get it, None when it was known already."""
-        kind, at = event["event"], event.get("at")
-        if kind == PROGRESS:
+        if event["event"] == PROGRESS:
             progress = parse(event["progress"])
             if progress.id is None:
                 raise ValueError("a progress record without the id of its query")
+            event = {**event, "id": progress.id, "runId": progress.runId, "progress": progress}
             history = self._history(progress.id, progress.name)
-            if not history.append(progress):
-                return None
-            return {**event, "id": progress.id, "runId": progress.runId, "progress": progress}
-        history = self._history(event["id"], event.get("name"))
-        if kind == STARTED:
-            self._started(history, event, epoch_ms(event.get("timestamp")) or at)
-        elif kind == IDLE:
-            if not history.idle(event["runId"], epoch_ms(event.get("timestamp")) or at):
-                return None
-        elif kind == TERMINATED:
-            if at is not None:
-                _remember(self._ended_at, event["runId"], float(at))
-            history.end(event["runId"], at=at, exception=event.get("exception"), errorClass=event.get("errorClass"))
-        return event
+        else:
+            history = self._history(event["id"], event.get("name"))
+        if event["event"] == STARTED:
+            event = {**event, **self._what_came_before(history, event)}
+        elif event["event"] == TERMINATED and event.get("at") is not None:
+            _remember(self._ended_at, event["runId"], float(event["at"]))
+        return event if apply(history, event) else None
 
-    def _started(self, history: History, event: Mapping[str, Any], at: float | None) -> None:
-        """Start a run, and say whether it took over from one that nobody had stopped."""
+    def _what_came_before(self, history: History, event: Mapping[str, Any]) -> dict[str, Any]:
+        """What a start ended: a run that was stopped or ends by itself and is over by now, or one that it replaces."""
         before = history.runs[-1] if history.runs else None
         if before is None or before.runId == event["runId"]:
-            history.start(event["runId"], event.get("name"), at=at)
-            return
+            return {}
         stopped, kind = stops.when(before.runId), self._kinds.get(before.runId)
         ends_itself = kind in ONCE
         if before.state == "active" and (stopped is not None or ends_itself):
-            history.end(before.runId, at=stopped if stopped is not None else at)  # its event comes after this one
+            # The event of its end comes after this one.
+            return {"over": {"runId": before.runId, "at": time_of(event) if stopped is None else stopped}}
         ended = self._ended_at.get(before.runId)
         took_over = stopped is None and kind is not None and not ends_itself and at_once(ended, event.get("at"))
-        history.start(event["runId"], event.get("name"), at=at, replaces=before.runId if took_over else None)
+        return {"replaces": before.runId} if took_over else {}
 
     def _history(self, id: str, name: str | None) -> History:
         history = self._histories.get(id)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.runs import goes_on
 from jupyter_streamwatch.text.numbers import clean, clock, duration, middle, when
 from jupyter_streamwatch.text.redaction import redact
@@ -26,10 +26,6 @@ STANDING = frozenset(
 NOTE_LENGTH = 200  # characters; the whole text is in the details or in the hint
 DETAILS_LENGTH = 20_000  # characters of an error; a stack trace beyond this says nothing more
 _TODAY = 12 * 3_600_000  # ms; a time of day alone is clear within half a day
-
-_WRAPPER = re.compile(r"^.*?terminated with exception:\s*", re.DOTALL)
-_JAVA_CLASS = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
-_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?::.*)?$")
 
 
 class SessionLike(Protocol):
@@ -84,22 +80,6 @@ def _nothing_new(history: HistoryView, run: Run | None) -> bool:
     """Whether the numbers shown are of a run before the latest one, which has ended without a batch."""
     last = history.last
     return run is not None and run.firstBatch is None and last is not None and last.runId != run.runId
-
-
-def error_line(run: Run) -> str:
-    """Return the error class and the line of the error that says what happened.
-
-    Spark wraps the error of a batch in its own ("Query [id = ...] terminated with exception: ..."), and the error
-    of a user's Python function in a job failure; what went wrong stands in the last line of Python's traceback.
-    """
-    text = redact(_WRAPPER.sub("", run.exception or "").strip())
-    line = next((clean(one) for one in text.splitlines() if one.strip()), "")
-    if "Traceback (most recent call last)" in text:
-        after = text.split("Traceback (most recent call last)", 1)[1].splitlines()
-        line = next((clean(one) for one in after if _PYTHON_ERROR.match(one)), line)
-    line = _JAVA_CLASS.sub("", line) or line or "The query ended with an exception"
-    named = run.errorClass and not line.startswith(f"[{run.errorClass}]")
-    return middle(f"{run.errorClass}: {line}" if named else line, NOTE_LENGTH)
 
 
 def details(history: HistoryView) -> str | None:

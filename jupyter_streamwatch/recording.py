@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_streamwatch import saving
+from jupyter_streamwatch.model import checkpoint_card, events
 from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.events import epoch_ms
 from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.progress import Progress, parse
-from jupyter_streamwatch.text.numbers import middle, query_name
+from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.text.redaction import redact_all
-
-__all__ = ["Queries", "Recording", "Skipped"]
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id that records without one share."""
-NAME_LENGTH = 60  # characters of a name in a list; its id stands beside it
 
 
 @dataclass(frozen=True)
@@ -31,61 +30,6 @@ class Skipped:
     reason: str
     text: str = ""
     line: int | None = None
-
-
-class UnknownQueryError(KeyError):
-    """No query, or more than one, answers to a key; the text names the right ones."""
-
-    def __str__(self) -> str:
-        """The sentence, without the quotes of a KeyError."""
-        return str(self.args[0])
-
-
-class Queries(Mapping[str, HistoryView]):
-    """Histories by query: iteration yields ids; a key is an id, a unique prefix of it, a name, or a query object.
-
-    A name that was used again means its newest query.
-    """
-
-    def __init__(self, histories: Mapping[str, HistoryView]) -> None:
-        """Look into ``histories`` (by id), which may grow."""
-        self._histories = histories
-
-    def __getitem__(self, key: Any) -> HistoryView:
-        """The history for a key.
-
-        Raises:
-            KeyError: When no query, or more than one, answers to it; the text names the right ones.
-        """
-        if isinstance(key, HistoryView):
-            key = key.id
-        wanted = key if isinstance(key, str) else str(getattr(key, "id", key))
-        histories = dict(self._histories)
-        if wanted in histories:
-            return histories[wanted]
-        named = [history for history in histories.values() if history.name == wanted]
-        if named:
-            return max(named, key=_began)
-        start = wanted.removeprefix("query ")  # so is one without a name called
-        alike = [history for id, history in histories.items() if start and id.startswith(start)]
-        if len(alike) == 1:
-            return alike[0]
-        asked = middle(wanted, NAME_LENGTH)
-        what = f"More than one query begins with {asked!r}" if alike else f"No query {asked!r}"
-        right = ", ".join(_called(history) for history in alike or histories.values())
-        raise UnknownQueryError(f"{what}; there {'is no query at all' if not right else 'are: ' + right}.")
-
-    def __iter__(self) -> Iterator[str]:
-        """Ids, oldest query first."""
-        return iter(list(self._histories))
-
-    def __len__(self) -> int:
-        """Number of queries."""
-        return len(self._histories)
-
-    def __repr__(self) -> str:
-        """Names and ids."""
-        return f"<Queries: {', '.join(_called(history) for history in dict(self._histories).values())}>"
 
 
 class Recording:
@@ -112,7 +56,7 @@ class Recording:
         self.progress = list(progress)
         self.skipped = list(skipped)
         self.environment = dict(environment or {})
-        self.taken = _at(taken)
+        self.taken = epoch_ms(taken)
 
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], *, skipped: Iterable[Skipped] = ()) -> Recording:
@@ -221,7 +165,7 @@ class _Reader:
 
     def take(self, event: Mapping[str, Any]) -> None:
         if "streamwatch" in event:
-            self.taken = _at(event.get("taken"))
+            self.taken = epoch_ms(event.get("taken"))
             self.environment.update({key: str(value) for key, value in v.items(event.get("environment"))})
         kind = event.get("event")
         if kind == "progress":
@@ -232,8 +176,13 @@ class _Reader:
         elif kind == "history":
             history = saving.restore(event)
             self.histories[history.id] = history
-        elif kind in ("started", "idle", "terminated", "facts", "checkpoint", "tasks"):
-            self._event(kind, event, self._history(v.text(event.get("id"))))
+        elif kind in (events.STARTED, events.IDLE, events.TERMINATED, events.TASKS):
+            events.apply(self._history(v.text(event.get("id"))), event)
+        elif kind == events.FACTS:
+            events.apply(self._history(v.text(event.get("id"))), {**event, "facts": saving.facts(event.get("facts"))})
+        elif kind == events.CHECKPOINT:
+            card = checkpoint_card.restored(event.get("checkpoint"))
+            events.apply(self._history(v.text(event.get("id"))), {**event, "checkpoint": card})
 
     def _history(self, id: str | None) -> History:
         id = id or NO_ID
@@ -246,42 +195,6 @@ class _Reader:
         self._history(p.id or v.text(event.get("id"))).remember(p)
         if event.get("shown", True):
             self.progress.append(p)
-
-    def _event(self, kind: str, event: Mapping[str, Any], history: History) -> None:
-        run = v.text(event.get("runId")) or ""
-        at = _at(event.get("timestamp"))
-        at = _at(event.get("at")) if at is None else at
-        if kind == "started":
-            history.start(run, v.text(event.get("name")), at)
-        elif kind == "idle":
-            history.idle(run, at)
-        elif kind == "terminated":
-            history.end(run, at, v.text(event.get("exception")), v.text(event.get("errorClass")))
-        elif kind == "facts":
-            history.set_facts(saving.facts(event.get("facts")))
-        elif kind == "checkpoint":
-            from jupyter_streamwatch.checkpoints import card  # the package writes reports, which need recordings
-
-            history.set_checkpoint(card.restored(event.get("checkpoint")))
-        else:
-            history.set_tasks(run, event["batchId"], event["values"])
-
-
-def _at(x: Any) -> float | None:
-    """Epoch ms of a number or ISO text."""
-    return v.epoch_ms(v.timestamp(x))
-
-
-def _called(history: HistoryView) -> str:
-    return f"{middle(query_name(history.name, history.id), NAME_LENGTH)} ({history.id})"
-
-
-def _began(history: HistoryView) -> float:
-    run = history.runs[-1] if history.runs else None
-    if run is not None and run.started is not None:
-        return run.started
-    start = history.record.start_ms if history.record else None
-    return float("-inf") if start is None else start
 
 
 def _key(p: Progress) -> tuple[Any, ...]:

@@ -14,12 +14,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.attachment import Attachment, Session
-from jupyter_streamwatch.bridge import TERMINATED, Arrival, active_session
+from jupyter_streamwatch.bridge import Arrival, active_session
 from jupyter_streamwatch.collector import Collector
 from jupyter_streamwatch.hints import HintWatcher
+from jupyter_streamwatch.model import watched
+from jupyter_streamwatch.model.events import TERMINATED
+from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recorder import Recorder
-from jupyter_streamwatch.recording import Queries, Recording
+from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.text.numbers import query_name
 
@@ -183,6 +186,7 @@ class Watch:
         with _watches_lock:
             if self in _watches:
                 _watches.remove(self)
+            watched.remove(self)
         if self._left is None:
             self._left = self._leave()
         return self._left
@@ -285,6 +289,7 @@ class Watch:
         if self in _watches:
             _watches.remove(self)
         _watches.append(self)
+        watched.add(self)
         self._tell()
 
     def _leave(self) -> Static:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
-STARTED, PROGRESS, IDLE, TERMINATED = "started", "progress", "idle", "terminated"
-
 
 class Arrival(NamedTuple):
     """One event as it was handed over.

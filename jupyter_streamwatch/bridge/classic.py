@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import IDLE, PROGRESS, STARTED, TERMINATED, Arrival, Link, now, stops
+from jupyter_streamwatch.bridge import Arrival, Link, now, stops
 from jupyter_streamwatch.bridge.public import listener_of, read_public, recent_public
+from jupyter_streamwatch.model.events import IDLE, PROGRESS, STARTED, TERMINATED
 from jupyter_streamwatch.probe import bounded
 
 if TYPE_CHECKING:

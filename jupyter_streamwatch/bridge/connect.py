@@ -10,8 +10,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch import probe
-from jupyter_streamwatch.bridge import PROGRESS, STARTED, TERMINATED, Arrival, Link, now, starts, stops
+from jupyter_streamwatch.bridge import Arrival, Link, now, starts, stops
 from jupyter_streamwatch.bridge.public import failure_of, listener_of, read_public, recent_public, text_of
+from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,10 +10,9 @@ import numpy as np
 from jupyter_streamwatch.charts import theme
 from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, label, thinned
 from jupyter_streamwatch.charts.rows import joined
-from jupyter_streamwatch.diagnosis.load import course
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 from jupyter_streamwatch.model.runs import goes_on
-from jupyter_streamwatch.model.statistics import median
+from jupyter_streamwatch.model.statistics import course, median
 
 if TYPE_CHECKING:
     from bokeh.models import Plot

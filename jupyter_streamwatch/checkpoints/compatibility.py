@@ -15,10 +15,10 @@ from jupyter_streamwatch.checkpoints import (
     compatibility_plan,
     compatibility_sources,
     compatibility_state,
-    known,
 )
 from jupyter_streamwatch.checkpoints.changes import Changes
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
+from jupyter_streamwatch.model import watched
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.probe import shape_state
@@ -114,7 +114,7 @@ def _before(checkpoint: Checkpoint, against: Any) -> tuple[Shape | None, str]:
 
 def _history(id: str, against: Any) -> tuple[HistoryView | None, str]:
     if against is None:
-        return known.history(id), "the watch of this kernel"
+        return watched.history(id), "the watch of this kernel"
     if isinstance(against, HistoryView):
         return (against if against.id == id else None), "the history that was given"
     if isinstance(against, (str, os.PathLike)):

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.model import KnownSink
+from jupyter_streamwatch.model import watched
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.model.facts import Facts
-    from jupyter_streamwatch.model.history import HistoryView
-
-
-def history(id: str | None) -> HistoryView | None:
-    """Return the history of the watched query with this id; None when nothing of it was watched here. Never waits."""
-    watcher = sys.modules.get("jupyter_streamwatch.watcher")  # not loaded: nothing was watched
-    active = watcher.Watch.current() if watcher is not None else None
-    if active is None or id is None:
-        return None
-    return next((one for one in active.histories() if one.id == id), None)
 
 
 def stateful(id: str | None) -> bool:
     """Whether the last watched run with this id kept state between its batches; False when it is not known."""
-    known = history(id)
+    known = watched.history(id)
     shape = None if known is None else known.facts.shape
     return shape is not None and any(one.name != "globalLimit" for one in shape.operators or ())
 
 
 def sink(id: str | None) -> KnownSink | None:
     """Return the sink of the last watched run with this id; None when it is not known."""
-    known = history(id)
+    known = watched.history(id)
     return None if known is None else sink_of(known.facts, known.name)
 
 

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
 from jupyter_streamwatch.checkpoints.model import Field
+from jupyter_streamwatch.model.spark_types import type_text
 from jupyter_streamwatch.text.numbers import clean
 
 _MOST_PIECES = 10_000  # of 64 kB; a schema has one or two
 _MOST_FAMILIES = 10_000
 _MOST_FIELDS = 10_000
-_INSIDE = {"array": ("elementType",), "map": ("keyType", "valueType"), "udt": ("sqlType",)}
-_NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
 
 class SchemaError(ValueError):
@@ -131,19 +130,3 @@ def _field(one: dict[str, Any]) -> Field:
         if metadata.get("spark.timeWindow")
         else None,
     )
-
-
-def type_text(x: Any) -> str:
-    """Write a type of Spark's JSON as ``simpleString`` does: ``{"type": "array", ...}`` is ``array<bigint>``."""
-    if isinstance(x, str):
-        return _NAMES.get(x, x)
-    kind = x.get("type") if isinstance(x, dict) else None
-    if kind == "struct" and isinstance(x.get("fields"), list):
-        inner = (one for one in x["fields"] if isinstance(one, dict))
-        named = ",".join(f"{one.get('name')}:{type_text(one.get('type'))}" for one in inner)
-        return f"struct<{named}>"
-    inside = [type_text(x.get(part)) for part in _INSIDE.get(str(kind), ())] if isinstance(x, dict) else []
-    if kind == "udt":
-        return inside[0]
-    named = kind if isinstance(kind, str) else "n/a"
-    return f"{named}<{','.join(inside)}>" if inside else named

@@ -12,9 +12,9 @@ from jupyter_streamwatch.diagnosis.window import CHECKPOINT, DISCOVERY
 from jupyter_streamwatch.text.numbers import duration, percent, when
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.diagnosis.load import Load
     from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.model.checkpoint_card import Card
     from jupyter_streamwatch.model.progress import Progress
 
 RECOVERY = API + "#recovering-from-failures-with-checkpointing"

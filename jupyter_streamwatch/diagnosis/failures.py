@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.runs import goes_on
-from jupyter_streamwatch.notes import error_line
 from jupyter_streamwatch.text.numbers import middle
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from jupyter_streamwatch.model.statistics import ends, held, known, median, slope, surely
+from jupyter_streamwatch.model.statistics import Trend, course, ends, held, known, median, surely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
 
 Band: TypeAlias = Literal["over", "near", "under"]
-Trend: TypeAlias = Literal["grows", "shrinks", "steady"]
 
-_STEP = 0.8  # of the change: what came, or went, at once is a burst and no trend
 _BUSY_BATCHES = 10  # what is busy now, without the pause of an hour ago
 
 
@@ -183,41 +181,6 @@ def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, 
     least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
     trend, change = course([starts[p] for p in told], values, least, window.t.sure)
     return "steady" if trend == "grows" and window.once else trend, change, values[-1], batches
-
-
-def course(
-    starts: Sequence[float], waiting: Sequence[float], least: float, sure: float
-) -> tuple[Trend | None, float | None]:
-    """Return where a backlog goes and its robust slope in rows a second; None with fewer than 5 batches.
-
-    Args:
-        starts: Starts of batches in epoch ms.
-        waiting: Rows that waited after each.
-        least: Rows; a change by fewer is none.
-        sure: Standard deviations of chance that a trend must reach.
-    """
-    if len(waiting) < 5:
-        return None, None
-    if max(waiting) - min(waiting) < least:
-        return "steady", 0.0
-    fit = slope(starts, waiting)
-    if fit is None:
-        return None, None
-    change = fit[1] * 1000
-    before, after = ends(waiting)
-    at_once = _jump(waiting) > _STEP * abs(after - before)
-    if change > 0 and after - before >= least and surely(waiting, sure) and not at_once:
-        return "grows", change
-    falls = change < 0 and min(before - after, waiting[-1]) >= least and not at_once
-    if falls and surely([-value for value in waiting], sure):
-        return "shrinks", change
-    return "steady", change
-
-
-def _jump(values: Sequence[float]) -> float:
-    """Return the largest change between three values and the three before them."""
-    middles = [median(values[place : place + 3]) or 0.0 for place in range(len(values) - 2)]
-    return max((abs(after - before) for before, after in zip(middles, middles[3:], strict=False)), default=0.0)
 
 
 def _swells(values: list[float], window: Window) -> bool:

@@ -26,8 +26,8 @@ from jupyter_streamwatch.text.numbers import query_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from jupyter_streamwatch.checkpoints.card import Card
     from jupyter_streamwatch.model.batches import Batches, Bins
+    from jupyter_streamwatch.model.checkpoint_card import Card
 
 __all__ = ["Facts", "History", "HistoryView", "Run", "RunningBatch", "Snapshot", "Status"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+
+Trend: TypeAlias = Literal["grows", "shrinks", "steady"]
+
+_STEP = 0.8  # of the change: what came, or went, at once is a burst and no trend
 
 
 def known(values: Iterable[float]) -> list[float]:
@@ -116,6 +120,41 @@ def slope(
         float((slopes[(len(slopes) - 1) // 2] + slopes[len(slopes) // 2]) / 2),
         float(slopes[high]),
     )
+
+
+def course(
+    starts: Sequence[float], waiting: Sequence[float], least: float, sure: float
+) -> tuple[Trend | None, float | None]:
+    """Return where a backlog goes and its robust slope in rows a second; None with fewer than 5 batches.
+
+    Args:
+        starts: Starts of batches in epoch ms.
+        waiting: Rows that waited after each.
+        least: Rows; a change by fewer is none.
+        sure: Standard deviations of chance that a trend must reach.
+    """
+    if len(waiting) < 5:
+        return None, None
+    if max(waiting) - min(waiting) < least:
+        return "steady", 0.0
+    fit = slope(starts, waiting)
+    if fit is None:
+        return None, None
+    change = fit[1] * 1000
+    before, after = ends(waiting)
+    at_once = _jump(waiting) > _STEP * abs(after - before)
+    if change > 0 and after - before >= least and surely(waiting, sure) and not at_once:
+        return "grows", change
+    falls = change < 0 and min(before - after, waiting[-1]) >= least and not at_once
+    if falls and surely([-value for value in waiting], sure):
+        return "shrinks", change
+    return "steady", change
+
+
+def _jump(values: Sequence[float]) -> float:
+    """Return the largest change between three values and the three before them."""
+    middles = [median(values[place : place + 3]) or 0.0 for place in range(len(values) - 2)]
+    return max((abs(after - before) for before, after in zip(middles, middles[3:], strict=False)), default=0.0)
 
 
 _PAIRS: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}

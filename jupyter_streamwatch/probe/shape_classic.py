@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
-from jupyter_streamwatch.probe import jvm, plan, shape_analyzed, shape_sinks, shape_state, shape_text, shape_types
+from jupyter_streamwatch.model.spark_types import type_text
+from jupyter_streamwatch.probe import jvm, plan, shape_analyzed, shape_sinks, shape_state, shape_text
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 
@@ -82,7 +83,7 @@ def _of_plan(gateway: Any, analyzed: Any) -> dict[str, Any]:
     except ValueError:
         found = None  # too long: what needs no text is told all the same
     fields = json.loads(str(analyzed.schema().json()))["fields"]
-    schema = [Column(str(one["name"]), shape_types.type_text(one["type"]), bool(one["nullable"])) for one in fields]
+    schema = [Column(str(one["name"]), type_text(one["type"]), bool(one["nullable"])) for one in fields]
     told = {"sources": _sources(gateway, analyzed), "output": shape_analyzed.columns(schema, found)}
     return told if found is None else told | found.told()
 
@@ -115,7 +116,7 @@ def _types(analyzed: Any, *, by_name: bool = False) -> dict[str, tuple[str, bool
         elif isinstance(part, dict):
             if str(part.get("class")).endswith(".AttributeReference"):
                 key = str(part["name"]) if by_name else f"#{part['exprId']['id']}"
-                told = shape_types.type_text(part["dataType"]), bool(part["nullable"])
+                told = type_text(part["dataType"]), bool(part["nullable"])
                 found.setdefault(key, set()).add(told)
             else:
                 waiting += [value for value in part.values() if isinstance(value, (list, dict))]

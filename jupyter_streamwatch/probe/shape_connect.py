@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
+from jupyter_streamwatch.model.spark_types import type_text
 from jupyter_streamwatch.probe import (
     connect,
     shape_analyzed,
     shape_sinks,
     shape_state,
     shape_text,
-    shape_types,
     started,
 )
 from jupyter_streamwatch.text import spark_names as names
@@ -177,7 +177,7 @@ def _declared(reads: list[Any]) -> dict[str, tuple[str, bool | None]]:
 def _columns(schema: str) -> list[tuple[str, str]]:
     try:
         fields = json.loads(schema)["fields"]
-        return [(str(one["name"]), shape_types.type_text(one["type"])) for one in fields]
+        return [(str(one["name"]), type_text(one["type"])) for one in fields]
     except (ValueError, KeyError, TypeError):
         made = [_DDL.match(part) for part in shape_text.split(schema)]
     return [

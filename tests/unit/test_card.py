@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from jupyter_streamwatch import cards, cardsheet, overview, testing
 from jupyter_streamwatch.cards import Cards
-from jupyter_streamwatch.checkpoints import card, known
-from jupyter_streamwatch.checkpoints.card import Card, Pinned
+from jupyter_streamwatch.checkpoints import known
 from jupyter_streamwatch.checkpoints.files import Local
+from jupyter_streamwatch.model import checkpoint_card
+from jupyter_streamwatch.model import watched as watched_here
+from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.recording import Recording
 
@@ -193,7 +196,7 @@ def test_the_sheet_says_it_in_words(watched):
     assert rows["Where"].endswith("checkpoint")
     assert rows["Size"].endswith("KiB")
     assert rows["Last offsets"] == "batch 3, planned 2026-03-01 13:00:09 UTC", "with its date: it was long ago"
-    watched.history.set_checkpoint(card.replace(watched.history.checkpoint, at=1_772_370_010_000))
+    watched.history.set_checkpoint(replace(watched.history.checkpoint, at=1_772_370_010_000))
     rows = {label: value for label, value, _ in cardsheet.sheet(watched.history).rows}
     assert rows["Last offsets"] == "batch 3, planned 13:00 UTC"
     assert rows["Last commit"] == "batch 2"
@@ -263,7 +266,7 @@ def test_it_is_kept_in_a_recording(watched, tmp_path):
 @pytest.mark.parametrize("data", [{}, {"at": 1, "new": 2}, {"pinned": [{"name": "a"}], "restart": None}, "text", None])
 def test_a_card_from_elsewhere_is_read_as_far_as_it_goes(data):
     """A recording of another version, or a damaged one, raises nothing."""
-    assert card.restored(data) is None or isinstance(card.restored(data), Card)
+    assert checkpoint_card.restored(data) is None or isinstance(checkpoint_card.restored(data), Card)
 
 
 @pytest.mark.parametrize("suffix", ["html", "md", "json"])
@@ -271,7 +274,7 @@ def test_every_report_has_it(watched, tmp_path, suffix):
     """The report names the checkpoint and what a restart does; text from outside formats nothing."""
     watched.cards.batch(watched.history.id, watched.run, 2)
     found = watched.history.checkpoint
-    watched.history.set_checkpoint(card.replace(found, restart=("<img src=x> runs batch 3 again.",)))
+    watched.history.set_checkpoint(replace(found, restart=("<img src=x> runs batch 3 again.",)))
     static = Recording([watched.history]).report(tmp_path / f"out.{suffix}")
     text = (tmp_path / f"out.{suffix}").read_text()
     assert "runs batch 3 again" in text
@@ -286,14 +289,13 @@ def _diagnosis():
     return Diagnosis("keeping-up", "Batches take 1 s.")
 
 
-def test_the_sink_of_a_watched_query_is_known(watched, monkeypatch):
+def test_the_sink_of_a_watched_query_is_known(watched):
     """A checkpoint holds no sink: the last watched run of its id in this kernel says which one it is."""
-    from jupyter_streamwatch.watcher import Watch
-
-    monkeypatch.setattr(Watch, "current", lambda: SimpleNamespace(histories=lambda: [watched.history]))
+    watch = SimpleNamespace(histories=lambda: [watched.history])
+    watched_here.add(watch)
     found = known.sink(watched.history.id)
     assert (found.kind, found.name) == ("foreachBatch", "orders")
     assert known.sink("another") is None
     assert known.sink(None) is None
-    monkeypatch.setattr(Watch, "current", lambda: None)
+    watched_here.remove(watch)
     assert known.sink(watched.history.id) is None

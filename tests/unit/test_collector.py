@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from jupyter_streamwatch.bridge import Arrival, stops
 from jupyter_streamwatch.collector import Collector
+from jupyter_streamwatch.formats import load
+from jupyter_streamwatch.recorder import Recorder
 from tests.helpers import wait_until
 
 ID = "6d1fe2a2-0000-0000-0000-000000000001"
@@ -159,6 +161,22 @@ def test_replaced_is_told_from_stopped_and_started(monkeypatch, end_first, kind,
     runs = collector.histories()[0].runs
     assert [run.restartedBy for run in runs] == [expected, None]
     assert [run.state for run in runs] == ["ended", "active"]
+
+
+@pytest.mark.parametrize("end_first", [True, False])
+@pytest.mark.parametrize("kind", ["processingTime", "availableNow"])
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_recording_replays_as_it_was_live(monkeypatch, tmp_path, end_first, kind, stopped):
+    """Runs read from the file that a watch appends to are those of the watch, in whatever order their events came."""
+    monkeypatch.setattr(stops, "when", lambda runId: 9_990.0 if stopped else None)
+    collector = Collector(plain)
+    recorder = Recorder(tmp_path / "watch.jsonl", {}, pytest.fail)
+    collector.observers.append(recorder.write)
+    collector.note_trigger(RUNS[0], kind)
+    for event in events(end_first=end_first):
+        collector.apply(event)
+    recorder.close()
+    assert load(tmp_path / "watch.jsonl").queries[ID].runs == collector.histories()[0].runs
 
 
 def test_a_start_long_after_the_end_replaces_nothing(monkeypatch):

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from jupyter_streamwatch import notes, overview
+from jupyter_streamwatch import overview
 from jupyter_streamwatch.diagnosis import Backlog, Capacity, Outcome, diagnose
+from jupyter_streamwatch.model.error_line import LENGTH, error_line
 from jupyter_streamwatch.model.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.progress import parse
@@ -196,8 +197,8 @@ def test_the_line_of_an_error(exception, error_class, text):
     """Java's class names go, Spark's error class is named once, and a long line is cut."""
     failed = history(1)
     failed.end(RUN, START, exception, error_class)
-    said = notes.error_line(failed.runs[-1])
-    assert said == text or (text is None and len(said) == notes.NOTE_LENGTH)
+    said = error_line(failed.runs[-1])
+    assert said == text or (text is None and len(said) == LENGTH)
 
 
 def test_starting_says_what_spark_does_and_for_how_long():

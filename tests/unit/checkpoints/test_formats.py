@@ -10,6 +10,7 @@ import pytest
 from jupyter_streamwatch.checkpoints import log, schema
 from jupyter_streamwatch.checkpoints.offsets import decode
 from jupyter_streamwatch.checkpoints.state import missing
+from jupyter_streamwatch.model.spark_types import type_text
 
 
 def text(x: str) -> bytes:
@@ -67,7 +68,7 @@ def test_names_in_modified_utf8() -> None:
 )
 def test_types(type: object, written: str) -> None:
     """Types as Spark's ``simpleString`` writes them."""
-    assert schema.type_text(type) == written
+    assert type_text(type) == written
 
 
 def test_offsets_of_old_versions() -> None:

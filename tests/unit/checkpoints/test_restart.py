@@ -380,5 +380,5 @@ def test_a_state_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert plan_of(folder).blocked is None
     watched = History(str(reader.Checkpoint(Local(folder)).id))
     watched.set_facts(Facts(shape=Shape(operators=(OperatorShape("dedupe"),))))
-    monkeypatch.setattr(known, "history", lambda asked: watched if asked == watched.id else None)
+    monkeypatch.setattr(known.watched, "history", lambda asked: watched if asked == watched.id else None)
     assert "state/ is missing" in (plan_of(folder).blocked or "")

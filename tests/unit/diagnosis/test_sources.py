@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.checkpoints.card import Card, Pinned
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
+from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.progress import parse
 from tests.unit.diagnosis.made import BEGIN, FILES, FOREACH_BATCH, codes, hint, judge, loud, operator, records
