@@ -14,6 +14,7 @@ import numpy as np
 
 from jupyter_streamwatch import cardsheet, factsheet, notes
 from jupyter_streamwatch.diagnosis import diagnose
+from jupyter_streamwatch.diagnosis.words import SHAPES
 from jupyter_streamwatch.model.progress import epoch_ms
 from jupyter_streamwatch.text.numbers import UNKNOWN, duration, exact, iso, middle, number, query_name, rate
 from jupyter_streamwatch.text.plain import plain
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 NAME_LENGTH = 40  # characters of a name in a line; the whole name is in its tip
 SPARK_POINTS = 30  # batches in the small rate chart
 ENDED = frozenset({"finished", "stopped"})  # a failed query stays in sight until it is started again
-SHAPES = {"ok": "disc", "info": "half", "warning": "triangle", "critical": "square", "muted": "ring"}
-GLYPHS = {"disc": "●", "half": "◐", "triangle": "▲", "square": "■", "ring": "○"}
 
 _LEVEL_ORDER = ("critical", "warning", "info", "ok", "muted")
 _VERDICT_ORDER = (

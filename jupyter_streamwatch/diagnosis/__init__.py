@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register themselves
-    checkpointing,
-    delivery,
-    ends,
-    event_time,
-    failures,
-    limits,
-    metrics,
-    partitions,
-    processing,
-    recomputation,
-    sources,
-    state,
-    throughput,
-    trend,
-)
+from jupyter_streamwatch.diagnosis import rules as _rules  # noqa: F401 - the rules register themselves
 from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
-from jupyter_streamwatch.diagnosis.hint import (
+from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
+from jupyter_streamwatch.diagnosis.result import (
     LABELS,
     LEVELS,
     Backlog,
@@ -30,7 +16,6 @@ from jupyter_streamwatch.diagnosis.hint import (
     Hint,
     Outcome,
 )
-from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
 
 __all__ = [

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.diagnosis.hint import Capacity
+from jupyter_streamwatch.diagnosis.result import Capacity
 from jupyter_streamwatch.model.statistics import median, slope
 from jupyter_streamwatch.text.numbers import duration, number, rate
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.diagnosis.hint import Range
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.result import Range
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
 _FEWEST = 8  # batches: with fewer, the range would be wider than anybody can use

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from jupyter_streamwatch.diagnosis.capacity import capacity
-from jupyter_streamwatch.diagnosis.failures import twins
-from jupyter_streamwatch.diagnosis.hint import Backlog, Diagnosis
-from jupyter_streamwatch.diagnosis.load import load
 from jupyter_streamwatch.diagnosis.outcome import before, outcome
 from jupyter_streamwatch.diagnosis.ranking import rank
 from jupyter_streamwatch.diagnosis.registry import rules
+from jupyter_streamwatch.diagnosis.result import Backlog, Diagnosis
+from jupyter_streamwatch.diagnosis.twins import twins
+from jupyter_streamwatch.diagnosis.utilisation import load
 from jupyter_streamwatch.diagnosis.verdict import verdict
 from jupyter_streamwatch.diagnosis.window import Window
 from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.progress import Trigger, parse
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.diagnosis.hint import Hint
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.result import Hint
     from jupyter_streamwatch.diagnosis.thresholds import Thresholds
+    from jupyter_streamwatch.diagnosis.utilisation import Load
 
 ADD_BATCH = (
     "batch-recomputed",

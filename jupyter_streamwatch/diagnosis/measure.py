@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.hint import Effect, Evidence
+from jupyter_streamwatch.diagnosis.result import Effect, Evidence
 from jupyter_streamwatch.model.statistics import held, known, median
 from jupyter_streamwatch.text.numbers import duration, exact, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jupyter_streamwatch.diagnosis.hint import Outcome
 from jupyter_streamwatch.diagnosis.measure import trigger_code
-from jupyter_streamwatch.diagnosis.recomputation import TIMES
+from jupyter_streamwatch.diagnosis.result import TIMES_COMPUTED, Outcome
 from jupyter_streamwatch.diagnosis.window import STARTS, inferred
 from jupyter_streamwatch.model.history import Parts, Snapshot
 from jupyter_streamwatch.text.numbers import duration, percent
@@ -17,8 +16,8 @@ from jupyter_streamwatch.text.numbers import duration, percent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from jupyter_streamwatch.diagnosis.hint import Effect, Hint
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.result import Effect, Hint
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.history import HistoryView, Run
 
@@ -87,7 +86,7 @@ def outcome(
 
 def _times(hint: Hint) -> float:
     """Return how often a batch of the run before was computed: its rows were counted as often."""
-    return next((float(one.value) for one in hint.evidence if one.name == TIMES), 1.0)
+    return next((float(one.value) for one in hint.evidence if one.name == TIMES_COMPUTED), 1.0)
 
 
 def _compared(hint: Hint, effect: Effect, past: Load, load: Load) -> Outcome | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.hint import SEVERITIES
+from jupyter_streamwatch.diagnosis.result import SEVERITIES
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_streamwatch.diagnosis.hint import Hint
+    from jupyter_streamwatch.diagnosis.result import Hint
 
 GREW = " grew by"
 """Ends the name of the evidence for the part of the batch that takes longer and longer."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from jupyter_streamwatch.diagnosis.hint import Hint  # noqa: TC001 - the alias needs it
-from jupyter_streamwatch.diagnosis.load import Load
+from jupyter_streamwatch.diagnosis.result import Hint  # noqa: TC001 - the alias needs it
 from jupyter_streamwatch.diagnosis.thresholds import Thresholds
+from jupyter_streamwatch.diagnosis.utilisation import Load
 from jupyter_streamwatch.diagnosis.window import Window
 
 Check: TypeAlias = Callable[[Window, Load], "Hint | None"]

@@ -9,7 +9,7 @@ from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import clean, duration, middle, number, percent, rate
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.facts import RunningBatch
 

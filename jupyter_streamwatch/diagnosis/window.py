@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from jupyter_streamwatch.diagnosis.hint import Capacity
+    from jupyter_streamwatch.diagnosis.result import Capacity
     from jupyter_streamwatch.diagnosis.thresholds import Thresholds
     from jupyter_streamwatch.model.history import Facts, HistoryView, Run
     from jupyter_streamwatch.model.progress import Progress

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.diagnosis import words
 from jupyter_streamwatch.factsheet import started
-from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.table import table
 from jupyter_streamwatch.text.numbers import clean, when
 

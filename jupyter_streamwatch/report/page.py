@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.diagnosis import words
 from jupyter_streamwatch.factsheet import started
 from jupyter_streamwatch.model.error_line import error_line
-from jupyter_streamwatch.report import words
 from jupyter_streamwatch.report.table import MOST, table
 from jupyter_streamwatch.text.html import Html, el, join, name
 from jupyter_streamwatch.text.numbers import UNKNOWN, clean, exact, when

@@ -11,16 +11,15 @@ import io
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.report import words
+from jupyter_streamwatch.diagnosis import words
+from jupyter_streamwatch.diagnosis.html import hint_item
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.text.html import Html, el, join, name
 from jupyter_streamwatch.text.numbers import middle, when
-from jupyter_streamwatch.text.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from jupyter_streamwatch.diagnosis import Diagnosis
     from jupyter_streamwatch.model.history import HistoryView
     from jupyter_streamwatch.notes import SessionLike
     from jupyter_streamwatch.recording import Recording
@@ -32,7 +31,6 @@ MOST_PNG = 55_000  # times 4/3 in the notebook's JSON
 MOST_LINES = 40  # queries with a line of their own; the rest is counted by state
 EXPLAINED = 5  # queries with facts and hints in full
 HINTS = 4  # hints of a query in full; the rest is named
-PIECE = 80  # characters of a piece of evidence; longer ones are texts that stand elsewhere too
 ERROR_LENGTH = 4_000  # characters of an error's full text
 WIDTH = 900  # pixels of the picture
 
@@ -119,20 +117,6 @@ def static(
     return Static(take(what, query, session=session, now=now), message, remark)
 
 
-def diagnosed(diagnosis: Diagnosis) -> str:
-    """Write one diagnosis as plain HTML, every hint in full."""
-    data = plain(diagnosis.to_dict())
-    outcome = [data["outcome"]["text"]] if data["outcome"] else []
-    more = [one for one in (*outcome, diagnosis.capacity.sentence) if one]
-    hints = [_hint(hint) for hint in data["hints"]]
-    return el(
-        "div",
-        el("p", el("b", f"{words.glyph(data['level'])} {data['label']}"), f": {data['reason']}"),
-        *(el("p", one) for one in more),
-        el("ul", *hints) if hints else el("p", "Nothing to say against it."),
-    )
-
-
 def _html(content: Content, said: tuple[str, str], most: int, explained: int) -> str:
     message, remark = said
     shown = content.queries[:most]
@@ -180,7 +164,7 @@ def _explained(query: Query) -> Html:
     facts = [
         piece for label, value, _ in line["facts"] if value != "n/a" for piece in (" · ", f"{label}: ", name(value))
     ][1:]
-    hints = [_hint(hint) for hint in line["hints"][:HINTS]]
+    hints = [hint_item(hint) for hint in line["hints"][:HINTS]]
     more = [hint["title"] for hint in line["hints"][HINTS:]]
     details = line["details"]
     return el(
@@ -198,20 +182,6 @@ def _checkpoint(sheet: dict[str, Any] | None) -> Html | None:
         return None
     pinned = "".join(f" {name} stays {kept}, not {session}." for name, kept, session, _ in sheet["pinned"])
     return el("p", el("small", "Checkpoint: ", name(" ".join((f"{sheet['summary']}.", *sheet["restart"])) + pinned)))
-
-
-def _hint(hint: dict[str, Any]) -> Html:
-    pieces = [words.evidence(one) for one in hint["evidence"]]
-    evidence = " · ".join(piece for piece in pieces if len(piece) <= PIECE)
-    effect = words.effect(hint)
-    advice = " ".join(text for text in (hint["cause"], hint["fix"], f"Effect: {effect}" if effect else None) if text)
-    return el(
-        "li",
-        el("b", f"{words.glyph(hint['severity'])} {hint['title']}"),
-        join(el("br"), el("small", evidence)) if evidence else None,
-        join(el("br"), advice) if advice else None,
-        el("pre", el("code", hint["code_fix"])) if hint["code_fix"] else None,
-    )
 
 
 def _rest(queries: tuple[Query, ...]) -> str:

@@ -13,7 +13,7 @@ import bokeh
 
 from jupyter_streamwatch import charts, overview
 from jupyter_streamwatch.delivery import Delivery
-from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
+from jupyter_streamwatch.diagnosis.result import Effect, Evidence, Hint
 from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.history import Facts, History, RunningBatch
 from jupyter_streamwatch.model.progress import parse

@@ -284,7 +284,7 @@ def test_every_report_has_it(watched, tmp_path, suffix):
 
 
 def _diagnosis():
-    from jupyter_streamwatch.diagnosis.hint import Diagnosis
+    from jupyter_streamwatch.diagnosis.result import Diagnosis
 
     return Diagnosis("keeping-up", "Batches take 1 s.")
 

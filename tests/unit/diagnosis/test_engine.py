@@ -11,8 +11,8 @@ import pytest
 import jupyter_streamwatch as sw
 from jupyter_streamwatch.diagnosis import ADD_BATCH, diagnose, rules
 from jupyter_streamwatch.diagnosis.engine import history_of
-from jupyter_streamwatch.diagnosis.hint import SEVERITIES, Hint
 from jupyter_streamwatch.diagnosis.ranking import rank
+from jupyter_streamwatch.diagnosis.result import SEVERITIES, Hint
 from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import FOREACH_BATCH, codes, hint, judge, operator, records
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW, rank
+from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.model.facts import Facts
 from tests.unit.diagnosis.made import BEGIN, codes, iso, judge, operator, records
 

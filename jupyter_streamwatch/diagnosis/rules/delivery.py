@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.text.spark_names import kind
 from jupyter_streamwatch.text.spark_names import source as source_name
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
 

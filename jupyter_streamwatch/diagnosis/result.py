@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from jupyter_streamwatch.diagnosis import html
 from jupyter_streamwatch.text.numbers import clean, duration, exact, lines, percent, rate, significant, size, when
+from jupyter_streamwatch.text.plain import plain
 from jupyter_streamwatch.text.redaction import redact
 
 SEVERITIES = ("critical", "warning", "info")
@@ -41,6 +43,9 @@ LABELS = {
     "unknown": "Unknown",
 }
 """The verdicts as a person reads them."""
+
+TIMES_COMPUTED = "times computed"
+"""Name of the evidence that says how often a batch was computed: its rows were counted as often."""
 
 Range = tuple[float, float, float]
 """(low, best, high) of a number that was computed, not measured."""
@@ -143,9 +148,9 @@ class Hint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hint as JSON-ready data."""
-        plain = asdict(self)
-        plain["evidence"] = [{**one._asdict(), "batches": list(one.batches)} for one in self.evidence]
-        return plain
+        data = asdict(self)
+        data["evidence"] = [{**one._asdict(), "batches": list(one.batches)} for one in self.evidence]
+        return data
 
 
 @dataclass(frozen=True)
@@ -285,9 +290,7 @@ class Diagnosis:
         lines(printer, redact(str(self)))
 
     def _repr_html_(self) -> str:
-        from jupyter_streamwatch.report.static import diagnosed
-
-        return diagnosed(self)
+        return html.page(plain(self.to_dict()), self.capacity.sentence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON-ready data."""

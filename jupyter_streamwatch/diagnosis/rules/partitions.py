@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.hint import Effect, Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.result import Effect, Evidence, Hint
 from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.progress import Progress, StateOperatorProgress
 

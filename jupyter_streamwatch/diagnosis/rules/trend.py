@@ -6,16 +6,16 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import gathered
 from jupyter_streamwatch.diagnosis.ranking import BEFORE, GREW, PEAKS
 from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
 from jupyter_streamwatch.model.statistics import median, surely
 from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
 MONITORING = API + "#reading-metrics-interactively"

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.measure import shorter
 from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.diagnosis.result import TIMES_COMPUTED, Evidence, Hint
 from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import exact
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.progress import Progress, SourceProgress
-
-TIMES = "times computed"
-"""Names the evidence for how often each batch is computed; so often its rows are counted."""
 
 _LOOKED_AT = 10  # records: what the function does now
 _RATE = re.compile(r"^Rate(?:Source|StreamV2|Stream)\w*\[rowsPerSecond=(\d+), rampUpTimeSeconds=0\b")
@@ -49,7 +46,7 @@ def batch_recomputed(window: Window, load: Load) -> Hint | None:
         evidence = (
             Evidence("numInputRows", record.numInputRows or 0, "rows", _ids([record])),
             Evidence("offsets moved by", moved, "rows", _ids([record])),
-            Evidence(TIMES, usual, "", _ids([record for record, _ in repeated])),
+            Evidence(TIMES_COMPUTED, usual, "", _ids([record for record, _ in repeated])),
         )
         return _hint(window, usual, evidence, "warning", f"Each batch is computed {usual:g} times")
     return None if told else _by_state(window, records)

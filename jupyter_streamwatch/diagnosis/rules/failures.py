@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
+from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.model.error_line import error_line
-from jupyter_streamwatch.model.runs import goes_on
 from jupyter_streamwatch.text.numbers import middle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_streamwatch.diagnosis.load import Load
+    from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.history import HistoryView
 
@@ -238,25 +235,6 @@ def duplicate_query(window: Window, load: Load) -> Hint | None:
         "        q.stop()",
         link=API + "#managing-streaming-queries",
     )
-
-
-def twins(history: HistoryView, others: Iterable[HistoryView]) -> tuple[HistoryView, ...]:
-    """Return the active queries that look like this one: run from the same cell, as far as can be known."""
-    mine = _signature(history)
-    if mine is None:
-        return ()
-    return tuple(one for one in others if one.id != history.id and _signature(one) == mine)
-
-
-def _signature(history: HistoryView) -> tuple[object, ...] | None:
-    """Return what two runs of one cell share; None when the query is not active or too little is known."""
-    facts = history.facts
-    if history.name or not facts.temporaryCheckpoint or not facts.sources or not facts.sink:
-        return None
-    if not goes_on(history.runs) or facts.stateful is None or facts.outputMode is None:
-        return None
-    plan = (facts.stateful, facts.watermarks, facts.trigger, facts.pythonUdf)
-    return facts.sources, facts.sink, facts.outputMode, plan
 
 
 def _started(history: HistoryView) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.overview import GLYPHS, SHAPES
 from jupyter_streamwatch.text.numbers import UNKNOWN, clean, duration, exact, number, percent, size, when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+SHAPES = {"ok": "disc", "info": "half", "warning": "triangle", "critical": "square", "muted": "ring"}
+GLYPHS = {"disc": "●", "half": "◐", "triangle": "▲", "square": "■", "ring": "○"}
 WELL = "All is well: no rule has anything to say."
 
 _UNITS: dict[str, Callable[[Any], str]] = {
