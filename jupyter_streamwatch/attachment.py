@@ -10,13 +10,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import probe
-from jupyter_streamwatch.bridge import now, open_bridge
-from jupyter_streamwatch.bridge.public import failure_of
 from jupyter_streamwatch.cards import Cards
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
 from jupyter_streamwatch.prober import SHOWN_PACE, Prober, look_at
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.spark.events.base import now
+from jupyter_streamwatch.spark.events.open import open_bridge
+from jupyter_streamwatch.spark.events.public import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,8 +19,8 @@ from jupyter_streamwatch.checkpoints.known import sink_of
 from jupyter_streamwatch.checkpoints.opening import storage_of
 from jupyter_streamwatch.checkpoints.reader import Checkpoint
 from jupyter_streamwatch.model import checkpoint_card
-from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.probe.shape_sinks import PINNED, settings
+from jupyter_streamwatch.spark.bounded import ask
+from jupyter_streamwatch.spark.plans.sinks import PINNED, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,11 +10,12 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import Arrival, stops
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED, apply, time_of
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import ONCE
+from jupyter_streamwatch.spark.events import stops
+from jupyter_streamwatch.spark.events.base import Arrival
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

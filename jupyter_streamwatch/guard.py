@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from jupyter_streamwatch import probe
 from jupyter_streamwatch.checkpoints.changes import SAID
-from jupyter_streamwatch.probe import shape_sinks
-from jupyter_streamwatch.probe.writer import checkpoint_of, session_of
+from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.spark.plans import sinks as shape_sinks
+from jupyter_streamwatch.spark.writer import checkpoint_of, session_of
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact
 

@@ -15,8 +15,8 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
-from jupyter_streamwatch.bridge import active_session
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.spark.events.open import active_session
 from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.watcher import NO_SESSION, Watch, watch
 

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import probe
+from jupyter_streamwatch.spark import probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

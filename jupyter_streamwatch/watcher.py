@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.attachment import Attachment, Session
-from jupyter_streamwatch.bridge import Arrival, active_session
 from jupyter_streamwatch.collector import Collector
 from jupyter_streamwatch.hints import HintWatcher
 from jupyter_streamwatch.model import watched
@@ -24,6 +23,7 @@ from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recorder import Recorder
 from jupyter_streamwatch.recording import Recording
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.spark.events.open import active_session
 from jupyter_streamwatch.text.numbers import query_name
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis, Hint
     from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
+    from jupyter_streamwatch.spark.events.base import Arrival
 
 FRESH = 2.0  # seconds that a read waits for the last events of a run that is over
 

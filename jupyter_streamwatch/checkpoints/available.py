@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from jupyter_streamwatch.checkpoints.files import Local, Tree, is_number
 from jupyter_streamwatch.checkpoints.source_log import SinkLog
-from jupyter_streamwatch.probe import kafka_offsets
+from jupyter_streamwatch.spark import kafka_offsets
 from jupyter_streamwatch.text.numbers import clean, exact
 from jupyter_streamwatch.text.redaction import redact
 

@@ -21,8 +21,8 @@ from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
 from jupyter_streamwatch.model import watched
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
-from jupyter_streamwatch.probe import shape_state
 from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.spark.plans import state as shape_state
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.reader import Checkpoint
@@ -80,7 +80,7 @@ def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
         if x.facts.shape is None:
             raise ValueError("Of this watched query it is not known what it is; give its DataFrame or writer.")
         return _as_planned(x.facts.shape)
-    from jupyter_streamwatch import probe
+    from jupyter_streamwatch.spark import probe
 
     shape = probe.shape(x, settings)
     if type(x).__name__ == "DataStreamWriter" and shape.sink in (None, "files") and shape.sinkPath is None:

@@ -14,7 +14,7 @@ from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
     same,
 )
 from jupyter_streamwatch.model.query_shape import Column
-from jupyter_streamwatch.probe.shape_expressions import comparable
+from jupyter_streamwatch.spark.plans.expressions import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
-from jupyter_streamwatch.probe import shape_expressions
+from jupyter_streamwatch.spark.plans import expressions as shape_expressions
 from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.files import MOST_BYTES, Found, Local
-from jupyter_streamwatch.probe import hadoop
+from jupyter_streamwatch.spark import hadoop
 
 if TYPE_CHECKING:
     from typing import Any

@@ -17,12 +17,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql.streaming import StreamingQueryListener
 
-from jupyter_streamwatch.bridge import Arrival, open_bridge
+from jupyter_streamwatch.spark.events.open import open_bridge
 from tests.helpers import wait_until
 from tests.spark.conftest import make_session
 from tests.spark.queries import rate, start
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.spark.events.base import Arrival
 
 
 class Theirs(StreamingQueryListener):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from jupyter_streamwatch import probe
+from jupyter_streamwatch.spark import probe
 from tests.helpers import wait_until
 from tests.spark.conftest import make_session
 from tests.spark.queries import rate, start

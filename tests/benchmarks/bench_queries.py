@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.bridge import open_bridge
+from jupyter_streamwatch.spark.events.open import open_bridge
 from tests.helpers import wait_until
 from tests.spark.conftest import make_session
 from tests.spark.queries import start

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jupyter_streamwatch.guard import NotStartedError, guarding
-from jupyter_streamwatch.probe.writer import checkpoint_of
+from jupyter_streamwatch.spark.writer import checkpoint_of
 
 
 def test_the_guard_stops_what_spark_would_run_wrong(spark, tmp_path):

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from jupyter_streamwatch import probe
+from jupyter_streamwatch.spark import probe
 from tests.helpers import wait_until
 
 pytest.importorskip("grpc")
@@ -101,7 +101,7 @@ def test_a_server_that_is_away_answers_unknown(connect):
     """While the server does not answer, who asks waits for the time given, and learns nothing."""
     from pyspark import SparkContext
 
-    from jupyter_streamwatch.probe import about
+    from jupyter_streamwatch.spark.probe import about
 
     query = rate(connect).writeStream.format("noop").start()
     process = SparkContext._gateway.proc

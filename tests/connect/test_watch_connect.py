@@ -13,7 +13,7 @@ import pytest
 
 import jupyter_streamwatch as sw
 from jupyter_streamwatch import attachment
-from jupyter_streamwatch.bridge import connect as connect_bridge
+from jupyter_streamwatch.spark.events import connect as connect_bridge
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start
 

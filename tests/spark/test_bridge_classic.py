@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_streamwatch.bridge import active_session, classic, open_bridge
+from jupyter_streamwatch.spark.events import classic
+from jupyter_streamwatch.spark.events.open import active_session, open_bridge
 from tests.helpers import wait_until
 from tests.spark.queries import rate, start
 

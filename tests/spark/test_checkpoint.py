@@ -13,7 +13,7 @@ from jupyter_streamwatch.checkpoints.files import Local
 from jupyter_streamwatch.checkpoints.hadoop import Hadoop
 from jupyter_streamwatch.checkpoints.model import KnownSink
 from jupyter_streamwatch.checkpoints.reader import Checkpoint
-from jupyter_streamwatch.probe import hadoop
+from jupyter_streamwatch.spark import hadoop
 from tests.helpers import wait_until
 from tests.spark.checkpoint_queries import CHANGELOG, LATER, ROCKS, ROWS, Maker
 from tests.spark.queries import add_file

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jupyter_streamwatch.guard import NotStartedError, guarding
-from jupyter_streamwatch.probe.writer import checkpoint_of
+from jupyter_streamwatch.spark.writer import checkpoint_of
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start
 

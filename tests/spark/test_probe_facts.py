@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_streamwatch import probe
 from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.spark import probe
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start
 

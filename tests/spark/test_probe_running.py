@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_streamwatch import probe
 from jupyter_streamwatch.model.history import RunningBatch
+from jupyter_streamwatch.spark import probe
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, start
 
@@ -152,7 +152,7 @@ def test_nothing_runs_between_batches(spark, tmp_path):
 
 def test_the_count_is_remembered_between_looks(spark):
     """When the count of done tasks last changed is carried from look to look of one batch, not into the next."""
-    from jupyter_streamwatch.probe.running_batch import _since
+    from jupyter_streamwatch.spark.probe.running_batch import _since
 
     first = RunningBatch("run", 3, 1_000.0, 1, 10, 0, 2, 0, seen=2_000.0)
     assert _since(None, first).lastTaskEnd is None
@@ -165,7 +165,7 @@ def test_the_count_is_remembered_between_looks(spark):
 
 def test_without_the_store_the_public_tracker_answers(spark, tmp_path, monkeypatch):
     """Where Spark's private names have gone, jobs and tasks are still counted, without the batch."""
-    from jupyter_streamwatch.probe import store
+    from jupyter_streamwatch.spark.probe import store
 
     monkeypatch.setattr(store, "of", lambda _spark: 1 / 0)
     context = spark.sparkContext

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_streamwatch import probe
+from jupyter_streamwatch.spark import probe
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, start
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_streamwatch import probe
+from jupyter_streamwatch.spark import probe
 from tests.helpers import wait_until
 from tests.spark import queries
 

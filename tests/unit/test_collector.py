@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_streamwatch.bridge import Arrival, stops
 from jupyter_streamwatch.collector import Collector
 from jupyter_streamwatch.formats import load
 from jupyter_streamwatch.recorder import Recorder
+from jupyter_streamwatch.spark.events import stops
+from jupyter_streamwatch.spark.events.base import Arrival
 from tests.helpers import wait_until
 
 ID = "6d1fe2a2-0000-0000-0000-000000000001"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.probe import kafka_offsets as kafka
+from jupyter_streamwatch.spark import kafka_offsets as kafka
 
 
 def test_only_the_clients_options_are_taken():

@@ -7,7 +7,7 @@ import threading
 import time
 from functools import partial
 
-from jupyter_streamwatch.probe import bounded
+from jupyter_streamwatch.spark import bounded
 from tests.helpers import wait_until
 
 

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
-from jupyter_streamwatch import probe, testing
+from jupyter_streamwatch import testing
 from jupyter_streamwatch.model.facts import RunningBatch, Status
 from jupyter_streamwatch.prober import look_at
+from jupyter_streamwatch.spark import probe
 
 RUNS = "Processing new data"
 

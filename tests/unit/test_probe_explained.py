@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch.probe import connect
+from jupyter_streamwatch.spark.plans import explained
+from jupyter_streamwatch.spark.plans.expressions import delay_ms
 
 STATE = (
     "state info [ checkpoint = file:/data/cp/state, runId = fd816e76-fe91-4637-8f25-566a014d61e0, opId = 0, ver = 1, "
@@ -36,7 +37,7 @@ FileScan json [t#49,k#50] Batched: false, DataFilters: [], Format: JSON, Locatio
 
 def test_a_stateful_plan_tells_nearly_all():
     """Watermark, operator, mode, partitions, checkpoint and Python stand in the plan of a stateful query."""
-    assert connect.of_plan(AGGREGATE) == {
+    assert explained.of_plan(AGGREGATE) == {
         "outputMode": "complete",
         "checkpoint": "/data/cp",
         "temporaryCheckpoint": False,
@@ -49,7 +50,7 @@ def test_a_stateful_plan_tells_nearly_all():
 
 def test_a_file_sink_tells_mode_and_checkpoint():
     """A stateless plan into files has the writer's options and mode."""
-    known = connect.of_plan(FILES)
+    known = explained.of_plan(FILES)
     assert (known["outputMode"], known["checkpoint"], known["temporaryCheckpoint"]) == ("append", "/cp2", False)
     assert (known["watermarks"], known["stateful"], known["pythonUdf"]) == ((), (), False)
     assert known["shufflePartitions"] is None
@@ -58,7 +59,7 @@ def test_a_file_sink_tells_mode_and_checkpoint():
 @pytest.mark.parametrize("text", ["No physical plan. Waiting for data.", ""])
 def test_no_plan_is_unknown(text):
     """Before the first batch nothing is known, and nothing is said to be absent."""
-    assert set(connect.of_plan(text).values()) == {None}
+    assert set(explained.of_plan(text).values()) == {None}
 
 
 @pytest.mark.parametrize(
@@ -74,4 +75,4 @@ def test_no_plan_is_unknown(text):
 )
 def test_delays_are_read_or_unknown(text, ms):
     """A delay is read in Spark's words; one that cannot be read makes the watermarks unknown."""
-    assert connect.delay_ms(text) == ms
+    assert delay_ms(text) == ms

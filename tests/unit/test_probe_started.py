@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_streamwatch.probe import connect, started
+from jupyter_streamwatch.spark.plans import explained, started
+from jupyter_streamwatch.spark.probe import connect
 
 pytest.importorskip("grpc")
 
@@ -94,7 +95,7 @@ def test_the_checkpoint_is_where_the_session_had_it_at_the_start(root, name, pat
     """Without the option it is below the session's folder, temporary where there is none, unknown without an answer."""
     one = message(stream())
     one.query_name = name
-    facts = connect._started(started.written(writer(one, root)), connect.of_plan(""), 1)
+    facts = connect._started(started.written(writer(one, root)), explained.of_plan(""), 1)
     assert (facts["checkpoint"], facts["temporaryCheckpoint"]) == (path, temporary)
 
 
@@ -104,4 +105,4 @@ def test_a_writer_with_a_checkpoint_asks_nothing():
     one.options["checkpointLocation"] = "/own"
     told = started.written(writer(one, None))
     assert (told.checkpoint, told.checkpointRoot) == ("/own", None)
-    assert connect._started(told, connect.of_plan(""), 1)["temporaryCheckpoint"] is False
+    assert connect._started(told, explained.of_plan(""), 1)["temporaryCheckpoint"] is False

@@ -9,8 +9,12 @@ import pytest
 from jupyter_streamwatch import saving
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Aggregate, Column, OperatorShape, Shape, SourceShape
-from jupyter_streamwatch.probe import shape_analyzed, shape_connect, shape_sinks, shape_state, shape_text
 from jupyter_streamwatch.recording import Recording, line
+from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
+from jupyter_streamwatch.spark.plans import connect as shape_connect
+from jupyter_streamwatch.spark.plans import sinks as shape_sinks
+from jupyter_streamwatch.spark.plans import state as shape_state
+from jupyter_streamwatch.spark.plans import text as shape_text
 
 WINDOW = (
     "named_struct(start, knownnullable(precisetimestampconversion(((precisetimestampconversion(ts#8-T600000ms, "

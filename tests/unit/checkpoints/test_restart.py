@@ -15,7 +15,7 @@ from jupyter_streamwatch.checkpoints.model import KnownSink, MissingState
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.query_shape import OperatorShape, Shape
-from jupyter_streamwatch.probe import kafka_offsets
+from jupyter_streamwatch.spark import kafka_offsets
 from tests.unit.checkpoints import real
 
 if TYPE_CHECKING:

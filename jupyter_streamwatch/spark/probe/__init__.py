@@ -6,12 +6,12 @@ None or missing. Private names of Spark are used in this package and in ``bridge
 
 from __future__ import annotations
 
-from jupyter_streamwatch.probe.about import facts
-from jupyter_streamwatch.probe.batch_tasks import tasks
-from jupyter_streamwatch.probe.running_batch import by_status, running
-from jupyter_streamwatch.probe.session import active, environment, reported, status
-from jupyter_streamwatch.probe.shape_of import shape
-from jupyter_streamwatch.probe.started import written
+from jupyter_streamwatch.spark.plans.shape import shape
+from jupyter_streamwatch.spark.plans.started import written
+from jupyter_streamwatch.spark.probe.about import facts
+from jupyter_streamwatch.spark.probe.batch_tasks import tasks
+from jupyter_streamwatch.spark.probe.running_batch import by_status, running
+from jupyter_streamwatch.spark.probe.session import active, environment, reported, status
 from jupyter_streamwatch.text import spark_names as names
 
 __all__ = [

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.model.query_shape import Aggregate, Column, OperatorShape
-from jupyter_streamwatch.probe.plan import LEAVES, OPERATORS
-from jupyter_streamwatch.probe.shape_expressions import (
+from jupyter_streamwatch.spark.plans.expressions import (
     closing,
     conjuncts,
     converts,
@@ -17,7 +16,8 @@ from jupyter_streamwatch.probe.shape_expressions import (
     window,
     without_ids,
 )
-from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, short, split, tree, written
+from jupyter_streamwatch.spark.plans.nodes import LEAVES, OPERATORS
+from jupyter_streamwatch.spark.plans.text import CUT, Item, Node, brackets, item, items, short, split, tree, written
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.model.history import Facts
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.probe import connect, jvm, kafka_offsets, plan, shape_classic
-from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.spark import jvm, kafka_offsets
+from jupyter_streamwatch.spark.bounded import ask
+from jupyter_streamwatch.spark.plans import classic as shape_classic
+from jupyter_streamwatch.spark.plans import nodes as plan
+from jupyter_streamwatch.spark.probe import connect
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_streamwatch.probe.started import Written
+    from jupyter_streamwatch.spark.plans.started import Written
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.bridge import Arrival, now
 from jupyter_streamwatch.model.events import IDLE, PROGRESS, STARTED, TERMINATED
+from jupyter_streamwatch.spark.events.base import Arrival, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

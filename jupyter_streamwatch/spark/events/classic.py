@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.bridge import Arrival, Link, now, stops
-from jupyter_streamwatch.bridge.public import listener_of, read_public, recent_public
 from jupyter_streamwatch.model.events import IDLE, PROGRESS, STARTED, TERMINATED
-from jupyter_streamwatch.probe import bounded
+from jupyter_streamwatch.spark import bounded
+from jupyter_streamwatch.spark.events import stops
+from jupyter_streamwatch.spark.events.base import Arrival, Link, now
+from jupyter_streamwatch.spark.events.public import listener_of, read_public, recent_public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

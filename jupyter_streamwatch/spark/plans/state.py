@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.model.query_shape import GROUPING_EXPRESSION, NOT_BIGINT, Column, StateShape
-from jupyter_streamwatch.probe.shape_text import CUT, Item, Node, brackets, item, items, split, tree
+from jupyter_streamwatch.spark.plans.text import CUT, Item, Node, brackets, item, items, split, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
 from jupyter_streamwatch.model.spark_types import type_text
-from jupyter_streamwatch.probe import (
-    connect,
-    shape_analyzed,
-    shape_sinks,
-    shape_state,
-    shape_text,
-    started,
-)
+from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
+from jupyter_streamwatch.spark.plans import explained, started
+from jupyter_streamwatch.spark.plans import sinks as shape_sinks
+from jupyter_streamwatch.spark.plans import state as shape_state
+from jupyter_streamwatch.spark.plans import text as shape_text
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from jupyter_streamwatch.probe.shape_analyzed import Analyzed
-    from jupyter_streamwatch.probe.started import Written
+    from jupyter_streamwatch.spark.plans.analyzed import Analyzed
+    from jupyter_streamwatch.spark.plans.started import Written
 
 _FILE_SOURCE = re.compile(r"\b(?P<described>FileSource\[[^\]]*\])")
 _DDL = re.compile(r"^`?(?P<name>[^`\s:]+)`?[\s:]+(?P<type>\w+(?:\([\d, ]+\))?)", re.DOTALL)
@@ -45,7 +42,7 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
     if what == "StreamingQuery":
         spark = x._session  # noqa: SLF001 - a query does not tell its session
         progress = x.lastProgress
-        text = connect.explained(x)
+        text = explained.explained(x)
         made = of_run(text, progress, None, None)
         physical = shape_text.section(text, "Physical Plan")
         state = shape_state.read(physical, {}, made.operators) if physical and made.operators is not None else None
@@ -79,10 +76,10 @@ def _state(physical: str, types: Any, found: Analyzed) -> Any:
 def of_run(text: str, progress: Any, version: str | None, written: Written | None) -> Shape:
     """Return the shape of a run, from its explained plan, its last progress and its start where that is known."""
     found = _analyzed(text)
-    sink = connect.field(connect.field(progress, "sink"), "description")
-    told = connect.of_plan(text)
+    sink = explained.field(explained.field(progress, "sink"), "description")
+    told = explained.of_plan(text)
     kind = names.kind(sink)
-    described = [connect.field(source, "description") for source in connect.field(progress, "sources") or ()]
+    described = [explained.field(source, "description") for source in explained.field(progress, "sources") or ()]
     sources = tuple(
         SourceShape(shape_sinks.source_kind(names.kind(one)), redact(names.source(one))) for one in described
     )

@@ -12,7 +12,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_streamwatch.probe import jvm
+from jupyter_streamwatch.spark import jvm
 
 _EXECUTIONS = "org.apache.spark.sql.execution.ui.SQLExecutionUIData"
 _JOBS = "org.apache.spark.status.JobDataWrapper"

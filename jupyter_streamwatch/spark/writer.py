@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-from jupyter_streamwatch.probe import jvm
-from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.bounded import ask
 
 OPTION = "checkpointlocation"
 SETTING = "spark.sql.streaming.checkpointLocation"

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from jupyter_streamwatch.model.history import RunningBatch, Status
-from jupyter_streamwatch.probe import jvm, store
-from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.probe.store import Batch, Job, Store, of_batch
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.bounded import ask
+from jupyter_streamwatch.spark.probe import store
+from jupyter_streamwatch.spark.probe.store import Batch, Job, Store, of_batch
 
 _RUNS = "Processing new data"  # Spark's status message from before a batch is planned until its sink has returned
 

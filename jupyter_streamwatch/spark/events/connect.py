@@ -9,15 +9,16 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch import probe
-from jupyter_streamwatch.bridge import Arrival, Link, now, starts, stops
-from jupyter_streamwatch.bridge.public import failure_of, listener_of, read_public, recent_public, text_of
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
+from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.spark.events import starts, stops
+from jupyter_streamwatch.spark.events.base import Arrival, Link, now
+from jupyter_streamwatch.spark.events.public import failure_of, listener_of, read_public, recent_public, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_streamwatch.probe.started import Written
+    from jupyter_streamwatch.spark.plans.started import Written
 
 T = TypeVar("T")
 D = TypeVar("D")

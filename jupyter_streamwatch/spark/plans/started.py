@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.probe import shape_sinks
-from jupyter_streamwatch.probe.writer import OPTION, SETTING
+from jupyter_streamwatch.spark.plans import sinks as shape_sinks
+from jupyter_streamwatch.spark.writer import OPTION, SETTING
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 

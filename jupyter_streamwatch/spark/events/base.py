@@ -6,14 +6,13 @@ on the collector's thread, by :meth:`Bridge.read`. Private Spark names of the ev
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_streamwatch.probe.started import Written
+    from jupyter_streamwatch.spark.plans.started import Written
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -85,54 +84,3 @@ class Bridge(Protocol):
 def now() -> float:
     """Epoch milliseconds, whole ones: what a recording keeps of a time."""
     return float(int(time.time() * 1000))
-
-
-def is_connect(spark: Any) -> bool:
-    """Whether ``spark`` is a Spark Connect session."""
-    return any(cls.__module__.startswith("pyspark.sql.connect") for cls in type(spark).__mro__)
-
-
-def active_session() -> Any | None:
-    """The session a person means when they name none, or None. Starts nothing and imports nothing new."""
-    connect = sys.modules.get("pyspark.sql.connect.session")
-    classic = sys.modules.get("pyspark.sql.session")
-    for module in (connect, classic):  # ``remote("local")`` has a classic session too: its own server's
-        session = _active_of(getattr(module, "SparkSession", None))
-        if session is not None and _is_live(session):
-            return session
-    return None
-
-
-def _active_of(cls: Any) -> Any | None:
-    for name in ("_instantiatedSession", "_default_session"):  # set by the builder; asks no JVM that may be dead
-        session = getattr(cls, name, None)
-        if session is not None and not _is_live(session):
-            return None
-    try:
-        session = cls.getActiveSession()  # of this thread
-    except Exception:
-        session = None
-    if session is not None:
-        return session
-    return getattr(cls, "_instantiatedSession", None) or getattr(cls, "_default_session", None)
-
-
-def _is_live(session: Any) -> bool:
-    if is_connect(session):
-        from jupyter_streamwatch.bridge.connect import ConnectBridge
-
-        return ConnectBridge(session).link().state == "live"
-    return open_bridge(session).link().state == "live"
-
-
-def open_bridge(spark: Any) -> Bridge:
-    """The bridge of this kind of session, not attached yet; TypeError when it is no session."""
-    if not hasattr(type(spark), "streams"):
-        raise TypeError(f"Pass a SparkSession, not {type(spark).__qualname__}.")
-    if is_connect(spark):
-        from jupyter_streamwatch.bridge.connect import connect_bridge
-
-        return connect_bridge(spark)
-    from jupyter_streamwatch.bridge.classic import ClassicBridge
-
-    return ClassicBridge(spark)

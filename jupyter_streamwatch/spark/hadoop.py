@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from jupyter_streamwatch.probe import jvm
-from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.text.redaction import redact
 
 _PIECE = 8_000  # characters: py4j stalls on more than 8,192 bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jupyter_streamwatch.probe.shape_text import split
+from jupyter_streamwatch.spark.plans.text import split
 
 _UNITS_MS = {"day": 86_400_000.0, "hour": 3_600_000.0, "minute": 60_000.0, "second": 1_000.0, "millisecond": 1.0}
 _DELAY = re.compile(r"(-?\d+(?:\.\d+)?) (day|hour|minute|second|millisecond)s?")

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 from jupyter_streamwatch.model.history import RunningBatch, Status
-from jupyter_streamwatch.probe import jvm
-from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.text.redaction import redact
 
 _CONF = {

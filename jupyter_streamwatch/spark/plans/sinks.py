@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe.plan import LIMITS
+from jupyter_streamwatch.spark.plans.nodes import LIMITS
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_streamwatch.probe import jvm, kafka_offsets
+from jupyter_streamwatch.spark import jvm, kafka_offsets
 from jupyter_streamwatch.text import spark_names as names
 
 _MOST_NODES = 2_000

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Shape
-from jupyter_streamwatch.probe import jvm, shape_classic, shape_connect
-from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.probe.shape_sinks import PINNED
-from jupyter_streamwatch.probe.writer import session_of
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.bounded import ask
+from jupyter_streamwatch.spark.plans import classic as shape_classic
+from jupyter_streamwatch.spark.plans import connect as shape_connect
+from jupyter_streamwatch.spark.plans.sinks import PINNED
+from jupyter_streamwatch.spark.writer import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

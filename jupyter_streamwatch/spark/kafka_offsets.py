@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe import jvm
-from jupyter_streamwatch.probe.bounded import ask
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.bounded import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

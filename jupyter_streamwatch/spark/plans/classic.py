@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
 from jupyter_streamwatch.model.spark_types import type_text
-from jupyter_streamwatch.probe import jvm, plan, shape_analyzed, shape_sinks, shape_state, shape_text
+from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
+from jupyter_streamwatch.spark.plans import nodes as plan
+from jupyter_streamwatch.spark.plans import sinks as shape_sinks
+from jupyter_streamwatch.spark.plans import state as shape_state
+from jupyter_streamwatch.spark.plans import text as shape_text
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 

@@ -6,14 +6,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.probe import store
-from jupyter_streamwatch.probe.bounded import ask
-from jupyter_streamwatch.probe.store import Batch, of_batch
+from jupyter_streamwatch.spark.bounded import ask
+from jupyter_streamwatch.spark.probe import store
+from jupyter_streamwatch.spark.probe.store import Batch, of_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.probe.store import Execution, Job, Store
+    from jupyter_streamwatch.spark.probe.store import Execution, Job, Store
 
 _WINDOWS = (16, 128, 1_024)
 """Newest executions, jobs and stages looked at; Spark keeps 1,000 of each."""

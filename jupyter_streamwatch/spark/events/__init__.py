@@ -1,0 +1,1 @@
+"""How events reach us: one bridge per Spark session, classic or Connect."""
