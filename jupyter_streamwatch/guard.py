@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -20,6 +19,7 @@ from IPython.core.error import UsageError
 
 from jupyter_streamwatch.checkpoints.changes import SAID
 from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.spark.bounded import answer
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
 from jupyter_streamwatch.spark.writer import checkpoint_of, session_of
 from jupyter_streamwatch.text.numbers import clean
@@ -32,6 +32,7 @@ SECONDS = 15.0  # that a start may wait for the comparison
 STOPS = ("silently-wrong", "not-allowed")  # the worse one first: nobody else would tell
 TOLD = ("changed-meaning", "unknown")
 
+_UNCOMPARED = "Started without a comparison with its checkpoint"
 _REMEDY = (
     "Give the changed query a new checkpointLocation (its state starts anew and its source is read again), or run the"
     " cell without --guard."
@@ -77,23 +78,15 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
     where = checkpoint_of(writer)
     if where is None:
         return []
-    answer: list[Any] = []
-
-    def compare() -> None:
-        try:
-            answer.append(_changes(writer, where, path, table))
-        except Exception as error:
-            answer.append(error)
-
-    thread = threading.Thread(target=compare, name="streamwatch-guard", daemon=True)
-    thread.start()
-    thread.join(SECONDS)
-    found = answer[0] if answer else TimeoutError(f"comparing took longer than {SECONDS:g} s")
-    if isinstance(found, FileNotFoundError):
+    try:
+        found = answer(writer, lambda: _changes(writer, where, path, table), seconds=SECONDS, line="guard")
+    except FileNotFoundError:
         return []  # the first start makes it
-    if isinstance(found, Exception):
-        reason = " ".join(str(found).split()) or type(found).__name__
-        return [redact(f"Started without a comparison with its checkpoint {where}: {reason}")]
+    except TimeoutError:
+        return [redact(f"{_UNCOMPARED} {where}: comparing took longer than {SECONDS:g} s")]
+    except Exception as error:  # nothing of ours may keep a query from starting
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return [redact(f"{_UNCOMPARED} {where}: {reason}")]
     bad = [change for verdict in STOPS for change in found if change.verdict == verdict]
     if bad:
         raise NotStartedError(_refusal(where, bad))
@@ -194,4 +187,4 @@ def _before(
     except NotStartedError:
         raise
     except Exception as error:  # nothing of ours may keep a query from starting
-        say(f"Started without a comparison with its checkpoint: {type(error).__name__}: {error}")
+        say(f"{_UNCOMPARED}: {type(error).__name__}: {error}")

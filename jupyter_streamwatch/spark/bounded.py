@@ -14,6 +14,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -53,13 +54,24 @@ def ask(thing: Any, question: Callable[[], T], default: D, *, seconds: float, li
         line: questions of one line to one JVM or one server are put one after the other.
     """
     try:
-        other = _asked(thing)
-        if _ended(other):
-            return default
-        return _worker(other, line).ask(question, seconds)
+        return answer(thing, question, seconds=seconds, line=line)
     except Exception as error:
         _log.debug("no answer from Spark", exc_info=error)
         return default
+
+
+def answer(thing: Any, question: Callable[[], T], *, seconds: float, line: str = "probe") -> T:
+    """Do as :func:`ask`, but say what went wrong.
+
+    Raises:
+        TimeoutError: when there is no answer in time, or an earlier question of the line is not answered yet.
+        ProcessLookupError: when the process of the JVM has ended.
+        Exception: what ``question()`` raises.
+    """
+    other = _asked(thing)
+    if _ended(other):
+        raise ProcessLookupError("the JVM has ended")
+    return _worker(other, line).ask(question, seconds)
 
 
 def _asked(thing: Any) -> Any:
@@ -111,6 +123,8 @@ class _Worker:
         self._questions.put((question, answer))
         try:
             return answer.result(seconds)
+        except FutureTimeout:  # in Python 3.10 not a TimeoutError yet
+            raise TimeoutError(f"no answer within {seconds:g} s") from None
         finally:
             answer.cancel()  # not begun yet: nobody waits for it any more
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
-from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.spark import bounded, probe
 from jupyter_streamwatch.spark.events import starts, stops
 from jupyter_streamwatch.spark.events.base import Arrival, Link, now
 from jupyter_streamwatch.spark.events.public import failure_of, listener_of, read_public, recent_public, text_of
@@ -41,8 +41,6 @@ class ConnectBridge:
         self.problem: str | None = None
         self._listener: Any = None
         self._silent = False  # the server did not answer the last call
-        self._waiting: threading.Thread | None = None
-        self._one_call = threading.Lock()
         self._noting = False
         self._written: OrderedDict[str, Written] = OrderedDict()  # runId -> what it was started with
 
@@ -149,27 +147,17 @@ class ConnectBridge:
             return False
 
     def _bounded(self, call: Callable[[], T], seconds: float = PATIENCE) -> T:
-        """Run ``call`` on a daemon thread. One that hangs is waited for by nobody, and no second one joins it."""
-        with self._one_call:
-            if self._waiting is not None and self._waiting.is_alive():
-                raise TimeoutError("the Spark Connect server does not answer")
-            answer: list[T] = []
-            failure: list[BaseException] = []
-
-            def run() -> None:
-                try:
-                    answer.append(call())
-                except BaseException as error:
-                    failure.append(error)
-
-            thread = threading.Thread(target=run, name="streamwatch-connect", daemon=True)
-            thread.start()
-            thread.join(seconds)
-            self._waiting = thread
-            self._silent = not (answer or failure)
-        if answer:
-            return answer[0]
-        raise failure[0] if failure else TimeoutError("the Spark Connect server does not answer")
+        """The answer of ``call``; raises what it raises, and TimeoutError when the server does not answer in time."""
+        try:
+            found = bounded.answer(self.spark, call, seconds=seconds, line="bridge")
+        except TimeoutError:
+            self._silent = True
+            raise TimeoutError("the Spark Connect server does not answer") from None
+        except Exception:
+            self._silent = False
+            raise
+        self._silent = False
+        return found
 
     def _detach_before_stop(self) -> None:
         """PySpark warns when a session stops with a listener attached: take ours off first."""
