@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Thresholds as Thresholds
     from jupyter_streamwatch.diagnosis import diagnose as diagnose
     from jupyter_streamwatch.diagnosis import rules as rules
-    from jupyter_streamwatch.formats import load as load
     from jupyter_streamwatch.model.history import History as History
     from jupyter_streamwatch.model.progress import Progress as Progress
     from jupyter_streamwatch.model.progress import parse as parse
-    from jupyter_streamwatch.recording import Recording as Recording
+    from jupyter_streamwatch.recordings.load import load as load
+    from jupyter_streamwatch.recordings.recording import Recording as Recording
     from jupyter_streamwatch.watcher import Watch as Watch
     from jupyter_streamwatch.watcher import watch as watch
 
@@ -27,12 +27,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "History": "model.history",
     "Progress": "model.progress",
-    "Recording": "recording",
+    "Recording": "recordings.recording",
     "Thresholds": "diagnosis",
     "Watch": "watcher",
     "checkpoint": "checkpoints",
     "diagnose": "diagnosis",
-    "load": "formats",
+    "load": "recordings.load",
     "parse": "model.progress",
     "rules": "diagnosis",
     "watch": "watcher",

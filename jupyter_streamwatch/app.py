@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_streamwatch.model.history import HistoryView
-    from jupyter_streamwatch.recording import Recording
+    from jupyter_streamwatch.recordings.recording import Recording
 
 USAGE = 2  # exit code of a wrong call, as for most commands
 DANGER = frozenset({"not-allowed", "silently-wrong"})
@@ -98,7 +98,7 @@ class _Reads(_Command):
 
     def read(self, files: list[str]) -> Recording:
         """Read the files as one recording; refused when there is no query in them."""
-        from jupyter_streamwatch.formats import load_all
+        from jupyter_streamwatch.recordings.load import load_all
 
         sources: list[str | os.PathLike[str] | IO[bytes]] = [
             sys.stdin.buffer if name == STDIN else name for name in files

@@ -78,7 +78,7 @@ class Dashboard(anywidget.AnyWidget):
         import bokeh
 
         # Here, before there are threads: two that import Bokeh at once by two ways find half of it.
-        from jupyter_streamwatch.charts import document, picture  # noqa: F401
+        from jupyter_streamwatch.charts.png import picture  # noqa: F401
 
         self._wake = threading.Event()
         self._closed = threading.Event()

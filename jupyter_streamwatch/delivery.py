@@ -12,15 +12,16 @@ import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch import charts, overview
+from jupyter_streamwatch import charts
+from jupyter_streamwatch.summary.line import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Protocol
 
     from jupyter_streamwatch.model.history import HistoryView
-    from jupyter_streamwatch.notes import SessionLike
     from jupyter_streamwatch.report.static import Static
+    from jupyter_streamwatch.summary.note import SessionLike
 
     class Source(Protocol):
         """What is shown: a watch."""
@@ -203,7 +204,7 @@ class Delivery:
             self._selected = first["id"] if first else None
 
     def _lines_now(self, histories: Iterable[HistoryView]) -> dict[str, Message]:
-        made = overview.lines(histories, self._source.session, self._now() * 1000)
+        made = lines(histories, self._source.session, self._now() * 1000)
         return {line.id: line.to_dict() for line in made}
 
     def _session_now(self) -> Message:

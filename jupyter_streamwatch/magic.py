@@ -124,7 +124,7 @@ class StreamWatchMagics(Magics):
     def _load(self, words: list[str]) -> Any:
         if len(words) != 1:
             raise UsageError("%streamwatch load FILE: name one file")
-        from jupyter_streamwatch.formats import load
+        from jupyter_streamwatch.recordings.load import load
         from jupyter_streamwatch.report.static import static
 
         return static(load(words[0]))

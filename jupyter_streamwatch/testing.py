@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.progress import Progress, epoch_ms, parse
 from jupyter_streamwatch.model.values import iso
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -20,8 +20,8 @@ from jupyter_streamwatch.model import watched
 from jupyter_streamwatch.model.events import TERMINATED
 from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.recorder import Recorder
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
+from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.spark.events.open import active_session
 from jupyter_streamwatch.text.numbers import query_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_streamwatch.charts import backlog, batch_rows, batch_time, event_time, memory, rates, state
+from jupyter_streamwatch.charts.kinds import backlog, batch_rows, batch_time, event_time, memory, rates, state
 from jupyter_streamwatch.charts.rows import band
 
 if TYPE_CHECKING:

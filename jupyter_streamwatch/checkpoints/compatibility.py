@@ -21,7 +21,7 @@ from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
 from jupyter_streamwatch.model import watched
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.spark.plans import state as shape_state
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _history(id: str, against: Any) -> tuple[HistoryView | None, str]:
     if isinstance(against, HistoryView):
         return (against if against.id == id else None), "the history that was given"
     if isinstance(against, (str, os.PathLike)):
-        from jupyter_streamwatch.formats import load
+        from jupyter_streamwatch.recordings.load import load
 
         against = load(against)
     queries = getattr(against, "queries", None)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from jupyter_streamwatch.model.history import HistoryView
-    from jupyter_streamwatch.notes import SessionLike
-    from jupyter_streamwatch.recording import Recording
+    from jupyter_streamwatch.report.content import Recorded
+    from jupyter_streamwatch.summary.note import SessionLike
 
 SUFFIXES = (".html", ".md", ".json")
 
 
 def write(
     path: str | os.PathLike[str],
-    what: Recording | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
+    what: Recorded | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
     query: Any = None,
     *,
     session: SessionLike | None = None,

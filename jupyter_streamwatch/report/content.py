@@ -5,22 +5,55 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from jupyter_streamwatch import overview
 from jupyter_streamwatch.model.history import HistoryView
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.model.queries import Queries
+from jupyter_streamwatch.summary.line import ranked
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.plain import plain
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from jupyter_streamwatch.notes import SessionLike
+    from jupyter_streamwatch.summary.note import SessionLike
 
 NOTHING = "No streaming query yet. Start one and it appears here."
 PROBLEMS = 20  # sentences about what could not be read; the rest is counted
+
+
+class NotUnderstood(Protocol):
+    """Something that could not be read."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """What a report needs of a recording."""
+
+    @property
+    def queries(self) -> Queries:
+        """The histories."""
+
+    @property
+    def skipped(self) -> Sequence[NotUnderstood]:
+        """What was not understood."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Versions and settings of the session."""
+
+    @property
+    def taken(self) -> float | None:
+        """Epoch ms when it was taken; None when unknown."""
+
+    @property
+    def nothing(self) -> str:
+        """Why there is no query in it; empty when there is one."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +81,7 @@ class Content:
 
 
 def take(
-    what: Recording | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
+    what: Recorded | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
     query: Any = None,
     *,
     session: SessionLike | None = None,
@@ -62,26 +95,35 @@ def take(
         session: State of the Spark session, when there is one.
         now: Epoch ms, when queries may still run; verdicts are as of the last record otherwise.
     """
-    recording = what if isinstance(what, Recording) else Recording(_histories(what))
-    chosen = [recording.queries[query]] if query is not None else list(recording.queries.values())
-    ranked = overview.ranked(chosen, session, now)
-    taken = next((at for at in (now, recording.taken) if at is not None), time.time() * 1000)
-    problems = [clean(redact(str(skipped.reason))) for skipped in recording.skipped]
+    recording: Recorded | None = None
+    if isinstance(what, Recorded):
+        recording, queries = what, what.queries
+    else:
+        queries = _queries(what)
+    chosen = [queries[query]] if query is not None else list(queries.values())
+    queries_ranked = ranked(chosen, session, now)
+    known_times = (now, recording.taken if recording is not None else None)
+    taken = next((at for at in known_times if at is not None), time.time() * 1000)
+    skipped = recording.skipped if recording is not None else ()
+    problems = [clean(redact(str(part.reason))) for part in skipped]
     if len(problems) > PROBLEMS:
         problems[PROBLEMS:] = [f"{len(problems) - PROBLEMS} more parts were not understood."]
+    environment = recording.environment if recording is not None else {}
+    nothing = recording.nothing if recording is not None else "" if queries_ranked else NOTHING
     return Content(
         taken=taken,
-        environment={clean(str(key)): clean(redact(str(value))) for key, value in recording.environment.items()},
+        environment={clean(str(key)): clean(redact(str(value))) for key, value in environment.items()},
         session=clean(redact(session.text)) if session is not None and session.state != "live" else "",
         queries=tuple(
-            Query(line.to_dict(), plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
+            Query(line.to_dict(), plain(diagnosis.to_dict()), history) for history, diagnosis, line in queries_ranked
         ),
         problems=tuple(problems),
-        nothing=clean(redact(recording.nothing)) if isinstance(what, Recording) else "" if ranked else NOTHING,
+        nothing=clean(redact(nothing)),
     )
 
 
-def _histories(what: HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView]) -> list[HistoryView]:
+def _queries(what: HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView]) -> Queries:
     if isinstance(what, HistoryView):
-        return [what]
-    return list(what.values()) if isinstance(what, Mapping) else list(what)
+        return Queries({what.id: what})
+    histories = what.values() if isinstance(what, Mapping) else what
+    return Queries({history.id: history for history in histories})

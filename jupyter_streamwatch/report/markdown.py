@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.diagnosis import words
-from jupyter_streamwatch.factsheet import started
 from jupyter_streamwatch.report.table import table
+from jupyter_streamwatch.summary.facts import started
 from jupyter_streamwatch.text.numbers import clean, when
 
 if TYPE_CHECKING:

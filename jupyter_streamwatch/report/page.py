@@ -6,9 +6,9 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.diagnosis import words
-from jupyter_streamwatch.factsheet import started
 from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.report.table import MOST, table
+from jupyter_streamwatch.summary.facts import started
 from jupyter_streamwatch.text.html import Html, el, join, name
 from jupyter_streamwatch.text.numbers import UNKNOWN, clean, exact, when
 
@@ -192,7 +192,7 @@ def _hint(hint: dict[str, Any]) -> Html:
 def _picture(history: HistoryView, title: str, in_the_dark: str, *, narrow: bool) -> Html | None:
     if not history.batches.rows:
         return None
-    from jupyter_streamwatch.charts import picture
+    from jupyter_streamwatch.charts.png import picture
 
     def drawn(width: int, *, dark: bool) -> str:
         png = picture.png(history, width=width, dark=dark)

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from jupyter_streamwatch.model.history import HistoryView
-    from jupyter_streamwatch.notes import SessionLike
-    from jupyter_streamwatch.recording import Recording
-    from jupyter_streamwatch.report.content import Content, Query
+    from jupyter_streamwatch.report.content import Content, Query, Recorded
+    from jupyter_streamwatch.summary.note import SessionLike
 
 MOST_BYTES = 150_000  # of a saved notebook
 MOST_HTML = 70_000
@@ -96,7 +95,7 @@ class Static:
 
 
 def static(
-    what: Recording | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
+    what: Recorded | HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView],
     session: SessionLike | None = None,
     *,
     query: Any = None,
@@ -229,7 +228,7 @@ def _drawn(content: Content) -> Query | None:
 
 def _picture(history: HistoryView) -> bytes | None:
     """Draw the charts; fewer colours, then fewer pixels, until they fit."""
-    from jupyter_streamwatch.charts import picture
+    from jupyter_streamwatch.charts.png import picture
 
     for width, colours in ((WIDTH, 0), (WIDTH, 64), (600, 64), (600, 16)):
         drawn = picture.png(history, width=width)

@@ -11,13 +11,14 @@ from typing import Any
 
 import bokeh
 
-from jupyter_streamwatch import charts, overview
+from jupyter_streamwatch import charts
 from jupyter_streamwatch.delivery import Delivery
 from jupyter_streamwatch.diagnosis.result import Effect, Evidence, Hint
 from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.history import Facts, History, RunningBatch
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.summary import line as overview
 
 START = datetime(2026, 3, 1, 13, 0, tzinfo=timezone.utc)
 STATIC = Path(charts.__file__).parent.parent / "static"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_streamwatch import report
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 from tests.helpers import wait_until
 from tests.unit.queries import RUN, START, UDF_ERROR, history, kafka
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 from tests.helpers import wait_until
 from tests.spark.queries import add_file
 

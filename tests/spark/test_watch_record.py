@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start
 

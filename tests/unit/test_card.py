@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_streamwatch import cards, cardsheet, overview, testing
+from jupyter_streamwatch import cards, testing
 from jupyter_streamwatch.cards import Cards
 from jupyter_streamwatch.checkpoints import known
 from jupyter_streamwatch.checkpoints.files import Local
@@ -16,7 +16,9 @@ from jupyter_streamwatch.model import checkpoint_card
 from jupyter_streamwatch.model import watched as watched_here
 from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.facts import Facts
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
+from jupyter_streamwatch.summary import checkpoint as cardsheet
+from jupyter_streamwatch.summary import line as overview
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 

@@ -7,7 +7,7 @@ import pytest
 from jupyter_streamwatch import diagnose, testing
 from jupyter_streamwatch.charts.columns import data, rows_after
 from jupyter_streamwatch.charts.document import build, key
-from jupyter_streamwatch.charts.picture import png
+from jupyter_streamwatch.charts.png.picture import png
 
 ENDS = tuple(f"backlog.eta.{end}" for end in ("x0", "y0", "y"))
 

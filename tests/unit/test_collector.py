@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_streamwatch.collector import Collector
-from jupyter_streamwatch.formats import load
-from jupyter_streamwatch.recorder import Recorder
+from jupyter_streamwatch.recordings.load import load
+from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.spark.events import stops
 from jupyter_streamwatch.spark.events.base import Arrival
 from tests.helpers import wait_until

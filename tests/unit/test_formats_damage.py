@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.recording import NO_ID
+from jupyter_streamwatch.recordings.recording import NO_ID
 from tests.unit.test_formats_text import PRETTY, RECORDS, UNTYPED, notation, row, written, yaml
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -293,7 +293,7 @@ Caused by: java.lang.ArithmeticException: / by zero
 
 def test_long_log_is_read_piece_by_piece(monkeypatch, tmp_path):
     """A log larger than what is read at once gives the same records in the same order."""
-    from jupyter_streamwatch import formats
+    from jupyter_streamwatch.recordings import load as formats
 
     noise = "26/03/01 10:00:00 INFO BlockManagerInfo: Removed broadcast_1_piece0 {x} on host\n" * 3000
     text = "".join(noise + f"progress: {json.dumps(record(batch), indent=2)}\n" for batch in range(8))

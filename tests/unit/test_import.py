@@ -23,7 +23,9 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not found & {*HEAVY, "numpy"}
 
 
-@pytest.mark.parametrize("module", ["model.progress", "model.history", "recording", "text.redaction", "testing"])
+@pytest.mark.parametrize(
+    "module", ["model.progress", "model.history", "recordings.recording", "text.redaction", "testing"]
+)
 def test_plain_data_needs_no_heavy_package(module):
     """Progress, histories and recordings import neither Spark nor what draws; progress not even numpy."""
     found = loaded(f"import jupyter_streamwatch.{module}")

@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from jupyter_streamwatch import overview
 from jupyter_streamwatch.diagnosis import Backlog, Capacity, Outcome, diagnose
 from jupyter_streamwatch.model.error_line import LENGTH, error_line
 from jupyter_streamwatch.model.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.notes import Note
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.report import markdown, page
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.report.static import static
+from jupyter_streamwatch.summary import line as overview
+from jupyter_streamwatch.summary.note import Note
 from tests.unit.queries import ID, RUN, START, UDF_ERROR, hint, history, kafka, record, verdict
 
 

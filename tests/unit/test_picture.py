@@ -12,7 +12,8 @@ from bokeh.models.glyphs import Text
 from PIL import Image
 
 from jupyter_streamwatch import charts, testing
-from jupyter_streamwatch.charts import painter, picture, theme
+from jupyter_streamwatch.charts import theme
+from jupyter_streamwatch.charts.png import painter, picture
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.model.history import History

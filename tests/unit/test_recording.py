@@ -13,7 +13,7 @@ from jupyter_streamwatch import testing
 from jupyter_streamwatch.model.history import Facts, History
 from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.recording import Recording, Skipped
+from jupyter_streamwatch.recordings.recording import Recording, Skipped
 
 OTHER = "11119999-2222-4333-8444-555555555555"
 RUN2 = "bbbbbbbb-bbbb-4ccc-8ddd-eeeeeeeeeeee"

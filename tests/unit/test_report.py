@@ -8,16 +8,17 @@ from html.parser import HTMLParser
 
 import pytest
 
-from jupyter_streamwatch import overview, report
+from jupyter_streamwatch import report
 from jupyter_streamwatch.diagnosis import words
-from jupyter_streamwatch.formats import load
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.load import load
+from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.report import html, markdown, page
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.report.table import table
+from jupyter_streamwatch.summary import line as overview
 from jupyter_streamwatch.text import html as elements
 from tests.unit.queries import ID, RUN, START, UDF_ERROR, hint, history, kafka, record, verdict
 

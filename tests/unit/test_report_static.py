@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from jupyter_streamwatch import overview
 from jupyter_streamwatch.report import static as module
 from jupyter_streamwatch.report.static import MOST_BYTES, Static, static
+from jupyter_streamwatch.summary import line as overview
 from tests.unit.queries import RUN, START, UDF_ERROR, hint, history, kafka, verdict
 
 # What JupyterLab's sanitiser keeps of an untrusted output (a part of its list).
@@ -114,7 +114,7 @@ def test_a_picture_that_is_too_large_loses_colours_then_pixels(monkeypatch):
         noise.resize((width, width)).save(buffer, "PNG")
         return buffer.getvalue()
 
-    monkeypatch.setattr("jupyter_streamwatch.charts.picture.png", drawn)
+    monkeypatch.setattr("jupyter_streamwatch.charts.png.picture.png", drawn)
     still = static([history(3)])
     assert saved(still) < MOST_BYTES
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from jupyter_streamwatch import saving
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Aggregate, Column, OperatorShape, Shape, SourceShape
-from jupyter_streamwatch.recording import Recording, line
+from jupyter_streamwatch.recordings import history_json as saving
+from jupyter_streamwatch.recordings.recording import Recording, line
 from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
 from jupyter_streamwatch.spark.plans import connect as shape_connect
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks

@@ -28,7 +28,7 @@ from jupyter_streamwatch.model.query_shape import (
     SourceShape,
     StateShape,
 )
-from jupyter_streamwatch.recording import Recording
+from jupyter_streamwatch.recordings.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

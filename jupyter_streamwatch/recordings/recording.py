@@ -10,13 +10,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from jupyter_streamwatch import saving
 from jupyter_streamwatch.model import checkpoint_card, events
 from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.events import epoch_ms
 from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.progress import Progress, parse
 from jupyter_streamwatch.model.queries import Queries
+from jupyter_streamwatch.recordings import history_json as saving
 from jupyter_streamwatch.text.redaction import redact_all
 
 NO_ID = "00000000-0000-0000-0000-000000000000"

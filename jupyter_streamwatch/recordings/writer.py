@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.values import iso
-from jupyter_streamwatch.recording import line
+from jupyter_streamwatch.recordings.recording import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jupyter_streamwatch.formats.literals import ESCAPE, MISSING, construct, unescape, word
+from jupyter_streamwatch.recordings.formats.literals import ESCAPE, MISSING, construct, unescape, word
 
 MAX_DEPTH: Final = 60  # progress nests eight deep; deeper is an attack on the stack
 MAX_FOREIGN_LINES: Final = 40  # other lines tolerated inside a record before it counts as cut

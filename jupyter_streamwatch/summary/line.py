@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_streamwatch import cardsheet, factsheet, notes
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.diagnosis.words import SHAPES
 from jupyter_streamwatch.model.progress import epoch_ms
+from jupyter_streamwatch.summary.checkpoint import Sheet, sheet
+from jupyter_streamwatch.summary.facts import ORIGINS, source_name
+from jupyter_streamwatch.summary.facts import capacity as capacity_facts
+from jupyter_streamwatch.summary.facts import rows as fact_rows
+from jupyter_streamwatch.summary.note import details, note, running
 from jupyter_streamwatch.text.numbers import UNKNOWN, duration, exact, iso, middle, number, query_name, rate
 from jupyter_streamwatch.text.plain import plain
 from jupyter_streamwatch.text.redaction import redact
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis
     from jupyter_streamwatch.model.history import HistoryView
     from jupyter_streamwatch.model.progress import Progress
-    from jupyter_streamwatch.notes import Note, Running, SessionLike
+    from jupyter_streamwatch.summary.note import Note, Running, SessionLike
 
 NAME_LENGTH = 40  # characters of a name in a line; the whole name is in its tip
 SPARK_POINTS = 30  # batches in the small rate chart
@@ -105,7 +109,7 @@ class Line:
     details: str | None
     running: Running | None
     facts: tuple[tuple[str, str, str | None], ...]
-    checkpoint: cardsheet.Sheet | None
+    checkpoint: Sheet | None
     hints: tuple[dict[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,11 +145,11 @@ def line(
         batch=_batch(history, last),
         watermark=_watermark(history, last),
         backlog=_backlog(last, diagnosis),
-        note=notes.note(history, diagnosis, now),
-        details=notes.details(history),
-        running=notes.running(history, usual, now) if live and now is not None else None,
-        facts=(*factsheet.rows(history), *factsheet.capacity(diagnosis.capacity)),
-        checkpoint=cardsheet.sheet(history),
+        note=note(history, diagnosis, now),
+        details=details(history),
+        running=running(history, usual, now) if live and now is not None else None,
+        facts=(*fact_rows(history), *capacity_facts(diagnosis.capacity)),
+        checkpoint=sheet(history),
         hints=tuple(hint.to_dict() for hint in diagnosis.hints),
     )
 
@@ -219,7 +223,7 @@ def _batch(history: HistoryView, last: Progress | None) -> Batch:
     if not against:
         return Batch(_id(last), duration(took), None, None, None, tip + " Too few batches to say what is usual.", None)
     if basis == "interval":
-        origin = factsheet.ORIGINS.get(trigger.origin if trigger else "", "")
+        origin = ORIGINS.get(trigger.origin if trigger else "", "")
         tip += f" The trigger interval is {exact(against)} ms{origin}."
     else:
         tip += (
@@ -257,7 +261,7 @@ def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
     if last is None:
         return Value(UNKNOWN, "No batch has been reported yet.")
     if last.backlog is None:
-        silent = [factsheet.source_name(source.description) for source in last.sources if source.backlog is None]
+        silent = [source_name(source.description) for source in last.sources if source.backlog is None]
         who = ", ".join(middle(name, NAME_LENGTH) for name in silent[:3]) or "The source"
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         return Value(UNKNOWN, f"{who}{more} does not report how many rows wait.")

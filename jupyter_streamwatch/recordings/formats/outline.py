@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_streamwatch.formats import reader
-from jupyter_streamwatch.formats.literals import word
+from jupyter_streamwatch.recordings.formats import reader
+from jupyter_streamwatch.recordings.formats.literals import word
 
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>- +)?[\"']?(?P<key>[\w.@\-]+)[\"']?:(?:[ \t]+(?P<value>[^\n]*))?(?:\n|\Z)"

@@ -6,13 +6,14 @@ import io
 import os
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from jupyter_streamwatch.formats import event_log, files, gather, recorded
-from jupyter_streamwatch.formats.salvage import Found, Salvager
+from jupyter_streamwatch.recordings import gather
+from jupyter_streamwatch.recordings.formats import event_log, files, recorded
+from jupyter_streamwatch.recordings.formats.salvage import Found, Salvager
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_streamwatch.recording import Recording
+    from jupyter_streamwatch.recordings.recording import Recording
 
 __all__ = ["FORMATS", "load", "load_all"]
 

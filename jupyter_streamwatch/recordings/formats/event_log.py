@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_streamwatch.formats.events import listener_event
-from jupyter_streamwatch.formats.salvage import Found, Salvager
+from jupyter_streamwatch.recordings.formats.events import listener_event
+from jupyter_streamwatch.recordings.formats.salvage import Found, Salvager
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

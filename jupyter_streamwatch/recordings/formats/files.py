@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
-from jupyter_streamwatch.formats.shapes import MARKER
+from jupyter_streamwatch.recordings.formats.shapes import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

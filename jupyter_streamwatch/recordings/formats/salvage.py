@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_streamwatch.formats import layout, outline, reader, shapes
-from jupyter_streamwatch.formats.lifecycle import lifecycle
-from jupyter_streamwatch.formats.literals import unescape
-from jupyter_streamwatch.formats.shapes import BEGIN, MARKER, Item, items
+from jupyter_streamwatch.recordings.formats import layout, outline, reader, shapes
+from jupyter_streamwatch.recordings.formats.lifecycle import lifecycle
+from jupyter_streamwatch.recordings.formats.literals import unescape
+from jupyter_streamwatch.recordings.formats.shapes import BEGIN, MARKER, Item, items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

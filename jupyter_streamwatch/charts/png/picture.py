@@ -14,12 +14,12 @@ from bokeh.models import LabelSet
 from PIL import Image, ImageDraw, ImageFont
 
 from jupyter_streamwatch.charts import catalogue, theme
-from jupyter_streamwatch.charts.backlog import ETA
 from jupyter_streamwatch.charts.columns import MAX_ROWS, columns
 from jupyter_streamwatch.charts.document import build
+from jupyter_streamwatch.charts.kinds.backlog import ETA
 from jupyter_streamwatch.charts.layout import COUNTS
 from jupyter_streamwatch.charts.marks import marks
-from jupyter_streamwatch.charts.painter import Frame, frame_height, y_range
+from jupyter_streamwatch.charts.png.painter import Frame, frame_height, y_range
 from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
 from jupyter_streamwatch.text import numbers as words
@@ -220,10 +220,6 @@ class _Sheet:
 
     def _text(self, x: float, y: float, text: str, anchor: str, *, size: int = TICK_SIZE, color: str = "") -> None:
         self.pen.text((x, y), _plain(text), fill=color or self.look.quiet, font=_font(size), anchor=anchor)
-
-
-def _title_length(title: str) -> float:
-    return sum(_length(word, TITLE_SIZE) + SPACE for word in title.split()) - SPACE
 
 
 def _swatch(pen: ImageDraw.ImageDraw, x: float, middle: float, series: Series) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.formats.salvage import Found
+from jupyter_streamwatch.recordings.formats.salvage import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from jupyter_streamwatch.formats.events import listener_event
+from jupyter_streamwatch.recordings.formats.events import listener_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.recording import NO_ID, Recording, Skipped
+from jupyter_streamwatch.recordings.recording import NO_ID, Recording, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from jupyter_streamwatch.formats.salvage import Found
     from jupyter_streamwatch.model.progress import Progress
+    from jupyter_streamwatch.recordings.formats.salvage import Found
 
 CODE: Final = "The names of a progress record without a single number, as source code has them."
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

@@ -7,7 +7,7 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from jupyter_streamwatch.formats.literals import unescape
+from jupyter_streamwatch.recordings.formats.literals import unescape
 
 _ANSI = re.compile(r"(?:\x1b|\\x1b|\\u001b|\\033|\u241b)\[[0-9;?]*[A-Za-z]")
 _LOST_ANSI = re.compile(r"\[\d{1,2}(?:;\d{1,3})*m")

@@ -1,0 +1,1 @@
+"""The charts, a module each, with ``plan``, ``columns`` and ``draw``."""

@@ -1,0 +1,1 @@
+"""Recordings: what was seen of some queries, as plain data that outlives the session."""

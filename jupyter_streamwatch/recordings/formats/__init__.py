@@ -1,0 +1,1 @@
+"""What ``load`` understands: event logs, driver logs, recordings, and progress in any notation."""
