@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.checkpoints import card
-from jupyter_streamwatch.checkpoints.files import LOGS, PARTS, Local, reason
+from jupyter_streamwatch.checkpoints.facade import Checkpoint
 from jupyter_streamwatch.checkpoints.known import sink_of
-from jupyter_streamwatch.checkpoints.opening import storage_of
-from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.checkpoints.storage.files import LOGS, PARTS, Local, reason
+from jupyter_streamwatch.checkpoints.storage.opening import storage_of
 from jupyter_streamwatch.model import checkpoint_card
 from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.spark.plans.sinks import PINNED, settings
@@ -25,8 +25,8 @@ from jupyter_streamwatch.spark.plans.sinks import PINNED, settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_streamwatch.checkpoints.files import Storage
-    from jupyter_streamwatch.checkpoints.model import KnownSink
+    from jupyter_streamwatch.checkpoints.parts import KnownSink
+    from jupyter_streamwatch.checkpoints.storage.files import Storage
     from jupyter_streamwatch.model.checkpoint_card import Card
     from jupyter_streamwatch.model.history import History
 

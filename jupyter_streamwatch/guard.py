@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from jupyter_streamwatch.checkpoints.changes import SAID
+from jupyter_streamwatch.checkpoints.comparing.changes import SAID
 from jupyter_streamwatch.spark import probe
 from jupyter_streamwatch.spark.bounded import answer
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
@@ -95,7 +95,7 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
 
 def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Sequence[Any]:
     from jupyter_streamwatch.checkpoints import checkpoint
-    from jupyter_streamwatch.checkpoints.compatibility import compare
+    from jupyter_streamwatch.checkpoints.comparing.compare import compare
 
     found = checkpoint(where, session_of(writer))
     shape = probe.shape(writer, tuple(found.conf))

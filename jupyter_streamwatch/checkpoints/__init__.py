@@ -5,7 +5,7 @@ Read-only, whatever happens. Needs neither Spark nor pyspark for folders of this
 
 from __future__ import annotations
 
+from jupyter_streamwatch.checkpoints.facade import Checkpoint
 from jupyter_streamwatch.checkpoints.opening import checkpoint
-from jupyter_streamwatch.checkpoints.reader import Checkpoint
 
 __all__ = ["Checkpoint", "checkpoint"]

@@ -9,7 +9,7 @@ from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_streamwatch.checkpoints.model import OffsetEntry, RestartPlan
+    from jupyter_streamwatch.checkpoints.parts import OffsetEntry, RestartPlan
     from jupyter_streamwatch.model.facts import Facts
 
 SENTENCES = 2  # of the restart plan; the whole plan is a call away

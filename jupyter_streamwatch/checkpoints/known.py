@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints.model import KnownSink
+from jupyter_streamwatch.checkpoints.parts import KnownSink
 from jupyter_streamwatch.model import watched
 
 if TYPE_CHECKING:

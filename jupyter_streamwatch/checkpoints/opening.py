@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-from jupyter_streamwatch.checkpoints.files import Local, reason
-from jupyter_streamwatch.checkpoints.log import metadata_id
-from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.checkpoints.facade import Checkpoint
+from jupyter_streamwatch.checkpoints.logs.log import metadata_id
+from jupyter_streamwatch.checkpoints.storage.files import reason
+from jupyter_streamwatch.checkpoints.storage.opening import storage_of
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.files import Storage
+    from jupyter_streamwatch.checkpoints.storage.files import Storage
 
-_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]+):(?=/|//)")
 _FOLDERS = frozenset({"offsets", "commits", "sources", "state"})
 _OUTPUTS = {"_spark_metadata": "the output of a file sink", "_delta_log": "a Delta table"}
 _UP = 5  # state/<operator>/<partition>/<store>/SSTs is the deepest folder of a checkpoint
@@ -48,34 +45,6 @@ def checkpoint(path: str | os.PathLike[str], spark: Any = None) -> Checkpoint:
     storage = storage_of(os.fspath(path), spark)
     _check(storage)
     return Checkpoint(storage, spark=spark, brokers=True)
-
-
-def storage_of(path: str, spark: Any) -> Storage:
-    """Say where a path or URL leads; raises what :func:`checkpoint` raises."""
-    if not path.strip():
-        raise ValueError("The path is empty: pass the query's checkpointLocation.")
-    found = _SCHEME.match(path)
-    scheme = found["scheme"].lower() if found else ""
-    if scheme != "file" and spark is not None and not path.startswith("~"):
-        from jupyter_streamwatch.checkpoints.hadoop import through_session
-
-        storage = through_session(path, spark, scheme=scheme)
-        if storage is not None:
-            return storage
-    if scheme and scheme != "file":
-        from jupyter_streamwatch.checkpoints.remote import Remote
-
-        return Remote(path)
-    return Local(local(path))
-
-
-def local(path: str) -> Path:
-    """The folder of this machine that a path or a ``file:`` URL names."""
-    if path.lower().startswith("file:"):
-        plain = path[len("file:") :].removeprefix("//").removeprefix("localhost")
-        found = Path(plain)
-        return found if found.exists() else Path(unquote(plain))
-    return Path(path).expanduser()
 
 
 def _check(storage: Storage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints.offsets import LABELS
+from jupyter_streamwatch.checkpoints.logs.offsets import LABELS
 from jupyter_streamwatch.text.html import el, name
 from jupyter_streamwatch.text.numbers import clean, exact, middle, size, when
 from jupyter_streamwatch.text.redaction import redact
@@ -13,8 +13,8 @@ from jupyter_streamwatch.text.redaction import redact
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.checkpoints.model import Field, RestartPlan, StateOperator, StateStore
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+    from jupyter_streamwatch.checkpoints.contents import Contents
+    from jupyter_streamwatch.checkpoints.parts import Field, RestartPlan, StateOperator, StateStore
 
 Row = tuple[str, str]
 _WIDTH = 110  # characters of a line
@@ -31,7 +31,7 @@ _PINNED = {
 }
 
 
-def rows(checkpoint: Checkpoint, plan: RestartPlan) -> list[Row]:
+def rows(checkpoint: Contents, plan: RestartPlan) -> list[Row]:
     """What it holds, as (label, text); a label that repeats is empty."""
     found = [
         ("Checkpoint", clean(checkpoint.path)),
@@ -57,9 +57,8 @@ def rows(checkpoint: Checkpoint, plan: RestartPlan) -> list[Row]:
     return [(label, redact(text)) for label, text in found]
 
 
-def plain(checkpoint: Checkpoint) -> str:
+def plain(checkpoint: Contents, plan: RestartPlan) -> str:
     """The text for a terminal: what it holds, then what the next start does."""
-    plan = checkpoint.restart()
     lines = [f"{label:<12}{middle(text, _WIDTH - 12)}" for label, text in rows(checkpoint, plan)]
     lines.append("")
     sentences = list(plan.sentences)
@@ -73,9 +72,8 @@ def plain(checkpoint: Checkpoint) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def html(checkpoint: Checkpoint) -> str:
+def html(checkpoint: Contents, plan: RestartPlan) -> str:
     """A table, the sentences and the code, without style or script."""
-    plan = checkpoint.restart()
     body = (el("tr", el("th", el("div", label, align="left")), _cell(text)) for label, text in rows(checkpoint, plan))
     return el(
         "div",
@@ -91,13 +89,13 @@ def _cell(text: str) -> str:
     return el("td", el("div", name(text), align="left"))
 
 
-def _size(checkpoint: Checkpoint) -> str:
+def _size(checkpoint: Contents) -> str:
     sizes = checkpoint.bytes
     parts = [f"{part} {size(sizes[part])}" for part in ("state", "offsets", "commits", "sources") if sizes[part]]
     return f"{size(sizes['total'])}" + (f": {', '.join(parts)}" if parts else "")
 
 
-def _batches(checkpoint: Checkpoint) -> str:
+def _batches(checkpoint: Contents) -> str:
     planned, committed = checkpoint.lastOffset, checkpoint.lastCommit
     if planned is None:
         return "none planned yet" + (f", commits up to {exact(committed)}" if committed is not None else "")

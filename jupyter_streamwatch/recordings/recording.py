@@ -71,27 +71,6 @@ class Recording:
         missed = [*reader.skipped, *missed]
         return cls(reader.histories.values(), reader.progress, missed, reader.environment, reader.taken)
 
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Recording:
-        """Read a file that ``save`` or a recording watch wrote; a line that is cut short is among the ``skipped``.
-
-        Raises:
-            FileNotFoundError: When there is no such file.
-        """
-        events: list[Mapping[str, Any]] = []
-        skipped = []
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
-            for number, text in enumerate(file, 1):
-                try:
-                    event = json.loads(text)
-                except (ValueError, RecursionError):
-                    event = None
-                if isinstance(event, dict):
-                    events.append(event)
-                elif text.strip():
-                    skipped.append(Skipped("This line of the recording is not a JSON object.", text[:200], number))
-        return cls.from_events(events, skipped=skipped)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything as JSON lines, secrets redacted; a file of that name is replaced when all is written."""
         path = Path(path)

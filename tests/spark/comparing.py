@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_streamwatch.checkpoints.changes import Changes
+    from jupyter_streamwatch.checkpoints.comparing.changes import Changes
 
 SCHEMA = "city STRING, country STRING, amount INT, ts TIMESTAMP"
 FIRST = [

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.checkpoints.files import Local
-from jupyter_streamwatch.checkpoints.hadoop import Hadoop
-from jupyter_streamwatch.checkpoints.model import KnownSink
-from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.checkpoints.facade import Checkpoint
+from jupyter_streamwatch.checkpoints.parts import KnownSink
+from jupyter_streamwatch.checkpoints.storage.files import Local
+from jupyter_streamwatch.checkpoints.storage.hadoop import Hadoop
 from jupyter_streamwatch.spark import hadoop
 from tests.helpers import wait_until
 from tests.spark.checkpoint_queries import CHANGELOG, LATER, ROCKS, ROWS, Maker

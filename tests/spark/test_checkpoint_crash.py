@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.checkpoints.files import Local
-from jupyter_streamwatch.checkpoints.model import KnownSink
-from jupyter_streamwatch.checkpoints.reader import Checkpoint
+from jupyter_streamwatch.checkpoints.facade import Checkpoint
+from jupyter_streamwatch.checkpoints.parts import KnownSink
+from jupyter_streamwatch.checkpoints.storage.files import Local
 from tests.conftest import ROOT
 from tests.spark.checkpoint_queries import SCHEMA, Maker
 

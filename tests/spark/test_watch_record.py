@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.recordings.recording import Recording
+from jupyter_streamwatch.recordings.load import load
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start
 
@@ -24,7 +24,7 @@ def test_events_are_recorded_while_they_come(spark, tmp_path):
         query.awaitTermination()
         history = watch.queries["taped"]
         wait_until(lambda: history.facts.trigger and '"tasks"' in path.read_text())
-        wait_until(lambda: Recording.open(path).queries["taped"].facts == history.facts)
+        wait_until(lambda: load(path).queries["taped"].facts == history.facts)
     kinds = [json.loads(text).get("event", "head") for text in path.read_text().splitlines()]
     assert kinds[0] == "head"
     assert kinds.count("head") == 1
@@ -33,7 +33,7 @@ def test_events_are_recorded_while_they_come(spark, tmp_path):
         "progress",
         "terminated",
     ]
-    found = Recording.open(path)
+    found = load(path)
     assert found.skipped == []
     assert found.environment["Spark"] == spark.version
     again = found.queries["taped"]
@@ -50,7 +50,7 @@ def test_recording_goes_on_in_a_file_that_is_there(spark, tmp_path):
             query = start(rate(spark), checkpoint=tmp_path / "cp", trigger={"availableNow": True})
             query.awaitTermination()
             watch.sync()
-    assert len(Recording.open(path).queries[query].runs) == 2
+    assert len(load(path).queries[query].runs) == 2
 
 
 def test_a_path_that_cannot_be_written_is_the_callers_error(spark, tmp_path):

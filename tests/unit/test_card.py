@@ -11,11 +11,12 @@ import pytest
 from jupyter_streamwatch import cards, testing
 from jupyter_streamwatch.cards import Cards
 from jupyter_streamwatch.checkpoints import known
-from jupyter_streamwatch.checkpoints.files import Local
+from jupyter_streamwatch.checkpoints.storage.files import Local
 from jupyter_streamwatch.model import checkpoint_card
 from jupyter_streamwatch.model import watched as watched_here
 from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.recordings.load import load
 from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.summary import checkpoint as cardsheet
 from jupyter_streamwatch.summary import line as overview
@@ -261,7 +262,7 @@ def test_it_is_kept_in_a_recording(watched, tmp_path):
     """Saved and read again, the card is the same."""
     watched.cards.batch(watched.history.id, watched.run, 2)
     Recording([watched.history]).save(tmp_path / "run.jsonl")
-    (again,) = Recording.open(tmp_path / "run.jsonl").queries.values()
+    (again,) = load(tmp_path / "run.jsonl").queries.values()
     assert again.checkpoint == watched.history.checkpoint
 
 

@@ -9,7 +9,8 @@ import pytest
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Aggregate, Column, OperatorShape, Shape, SourceShape
 from jupyter_streamwatch.recordings import history_json as saving
-from jupyter_streamwatch.recordings.recording import Recording, line
+from jupyter_streamwatch.recordings.load import load
+from jupyter_streamwatch.recordings.recording import line
 from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
 from jupyter_streamwatch.spark.plans import connect as shape_connect
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
@@ -200,7 +201,7 @@ def test_a_recording_keeps_the_shape(tmp_path):
     """Facts with a shape come back from a recording as they were; what an older or a foreign one has is unknown."""
     event = {"event": "facts", "id": "q", "facts": Facts(shape=SHAPE)}
     (tmp_path / "r.jsonl").write_text(line(event) + "\n")
-    assert Recording.open(tmp_path / "r.jsonl").queries["q"].facts.shape == SHAPE
+    assert load(tmp_path / "r.jsonl", format="recording").queries["q"].facts.shape == SHAPE
     assert saving.facts({"sink": "x"}).shape is None
     assert saving.facts({"shape": {"sources": [1], "new": 2}}).shape is None
     assert Shape.from_dict(json.loads(json.dumps(SHAPE.to_dict()))) == SHAPE

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_streamwatch.checkpoints.changes import Change, Changes
-from jupyter_streamwatch.checkpoints.compatibility import compare, judge
-from jupyter_streamwatch.checkpoints.model import (
+from jupyter_streamwatch.checkpoints.comparing.changes import Change, Changes
+from jupyter_streamwatch.checkpoints.comparing.compare import compare, judge
+from jupyter_streamwatch.checkpoints.parts import (
     Field,
     OffsetEntry,
     SourceFile,

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.checkpoints import log, schema
-from jupyter_streamwatch.checkpoints.model import CommitEntry, OffsetEntry
+from jupyter_streamwatch.checkpoints.logs import log, schema
+from jupyter_streamwatch.checkpoints.parts import CommitEntry, OffsetEntry
 from tests.unit.checkpoints import real
 
 SMALL = ["4.3-aggregate", "3.5-join", "4.3-with-state", "4.3-aggregate-v2", "4.3-long", "4.3-offsets-v2"]

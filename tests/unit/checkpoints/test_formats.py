@@ -7,9 +7,9 @@ import struct
 
 import pytest
 
-from jupyter_streamwatch.checkpoints import log, schema
-from jupyter_streamwatch.checkpoints.offsets import decode
-from jupyter_streamwatch.checkpoints.state import missing
+from jupyter_streamwatch.checkpoints.logs import log, schema
+from jupyter_streamwatch.checkpoints.logs.offsets import decode
+from jupyter_streamwatch.checkpoints.logs.state import missing
 from jupyter_streamwatch.model.spark_types import type_text
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.checkpoints.available import sink_log
-from jupyter_streamwatch.checkpoints.files import Local
+from jupyter_streamwatch.checkpoints.restart.available import sink_log
+from jupyter_streamwatch.checkpoints.storage.files import Local
 from tests.unit.checkpoints import real
 
 if TYPE_CHECKING:

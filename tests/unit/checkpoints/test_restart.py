@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch.checkpoints import known, reader
-from jupyter_streamwatch.checkpoints.files import Local
-from jupyter_streamwatch.checkpoints.model import KnownSink, MissingState
+from jupyter_streamwatch.checkpoints import facade, known
+from jupyter_streamwatch.checkpoints.parts import KnownSink, MissingState
+from jupyter_streamwatch.checkpoints.storage.files import Local
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.query_shape import OperatorShape, Shape
@@ -52,7 +52,7 @@ COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'
 
 
 def plan_of(folder: Path, sink: KnownSink | None = None):
-    return reader.Checkpoint(Local(folder), sink=sink).restart()
+    return facade.Checkpoint(Local(folder), sink=sink).restart()
 
 
 @pytest.mark.oldest
@@ -252,7 +252,7 @@ def test_what_the_broker_still_has(held, replayable, said, tmp_path: Path, monke
     """A broker that was asked says whether the range is there, and if not, which of it."""
     monkeypatch.setattr(kafka_offsets, "held", lambda *_asked: held)
     files = {"offsets/0": offsets(KAFKA[0]), "offsets/1": offsets(KAFKA[1]), "commits/0": COMMIT}
-    plan = reader.Checkpoint(Local(written(tmp_path, files)), brokers=True).restart()
+    plan = facade.Checkpoint(Local(written(tmp_path, files)), brokers=True).restart()
     assert plan.sources[0].replayable is replayable
     assert said in str(plan)
 
@@ -261,7 +261,7 @@ def test_a_broker_is_not_asked_in_passing(tmp_path: Path, monkeypatch: pytest.Mo
     """The dashboard's card waits for no broker."""
     monkeypatch.setattr(kafka_offsets, "held", lambda *_asked: pytest.fail("asked"))
     files = {"offsets/0": offsets(KAFKA[0]), "commits/0": COMMIT}
-    assert reader.Checkpoint(Local(written(tmp_path, files))).restart().sources[0].replayable is None
+    assert facade.Checkpoint(Local(written(tmp_path, files))).restart().sources[0].replayable is None
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_a_state_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """A checkpoint does not say that it had state; a watched run does, and then the start will fail."""
     folder = damaged(tmp_path, "4.3-files")
     assert plan_of(folder).blocked is None
-    watched = History(str(reader.Checkpoint(Local(folder)).id))
+    watched = History(str(facade.Checkpoint(Local(folder)).id))
     watched.set_facts(Facts(shape=Shape(operators=(OperatorShape("dedupe"),))))
     monkeypatch.setattr(known.watched, "history", lambda asked: watched if asked == watched.id else None)
     assert "state/ is missing" in (plan_of(folder).blocked or "")

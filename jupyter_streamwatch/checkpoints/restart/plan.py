@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints import known, ranges, sinks
-from jupyter_streamwatch.checkpoints.available import sink_last, sink_says
-from jupyter_streamwatch.checkpoints.model import MissingState, RestartPlan
-from jupyter_streamwatch.checkpoints.ranges import few
+from jupyter_streamwatch.checkpoints import known
+from jupyter_streamwatch.checkpoints.parts import MissingState, RestartPlan
+from jupyter_streamwatch.checkpoints.restart import ranges, sinks
+from jupyter_streamwatch.checkpoints.restart.available import sink_last, sink_says
+from jupyter_streamwatch.checkpoints.restart.ranges import few
 from jupyter_streamwatch.text.numbers import exact, when
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_streamwatch.checkpoints.model import OffsetEntry
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+    from jupyter_streamwatch.checkpoints.contents import Contents
+    from jupyter_streamwatch.checkpoints.parts import OffsetEntry
 
 
-def plan(checkpoint: Checkpoint) -> RestartPlan:
+def plan(checkpoint: Contents) -> RestartPlan:
     """Say what the next start on a checkpoint does."""
     planned = checkpoint.lastOffset
     entry = checkpoint.offsets[planned] if planned is not None else None
@@ -72,7 +73,7 @@ def plan(checkpoint: Checkpoint) -> RestartPlan:
     )
 
 
-def _what(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bool) -> str:
+def _what(checkpoint: Contents, entry: OffsetEntry | None, *, replay: bool) -> str:
     """The first sentence: which batch, and whether it ran before."""
     batch = exact(checkpoint.nextBatch)
     if entry is None:
@@ -89,7 +90,7 @@ def _what(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bool) ->
     )
 
 
-def _same_again(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bool) -> list[str]:
+def _same_again(checkpoint: Contents, entry: OffsetEntry | None, *, replay: bool) -> list[str]:
     """What comes again with a batch that is run again; or when a start without new data runs a batch all the same."""
     if replay:
         after = exact(checkpoint.nextBatch + 1)
@@ -105,7 +106,7 @@ def _same_again(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bo
     return ["Without new data no batch runs, and no row is read again."]
 
 
-def _watermark(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: bool) -> int | None:
+def _watermark(checkpoint: Contents, entry: OffsetEntry | None, *, replay: bool) -> int | None:
     """The watermark of the next batch: that of its own entry, or what the last commit set."""
     if entry is None:
         return None
@@ -115,7 +116,7 @@ def _watermark(checkpoint: Checkpoint, entry: OffsetEntry | None, *, replay: boo
     return max((one for one in (after, entry.watermarkMs) if one is not None), default=None)
 
 
-def _refusals(checkpoint: Checkpoint, entry: OffsetEntry | None) -> Iterable[str | None]:
+def _refusals(checkpoint: Contents, entry: OffsetEntry | None) -> Iterable[str | None]:
     """What makes a start fail that the logs show, worst first."""
     if checkpoint.metadataProblem and not checkpoint.metadataMissing:
         yield checkpoint.metadataProblem
@@ -141,14 +142,14 @@ def _refusals(checkpoint: Checkpoint, entry: OffsetEntry | None) -> Iterable[str
         yield checkpoint.commits[committed].problem
 
 
-def _cure(checkpoint: Checkpoint, batch: int) -> str:
+def _cure(checkpoint: Contents, batch: int) -> str:
     """What helps when the entry of the last batch cannot be read."""
     if batch in checkpoint.commits:
         return f"Copy it back: batch {exact(batch)} is done, and where it ended stands nowhere else."
     return f"Deleting it (and .{batch}.crc) makes Spark plan the batch anew."
 
 
-def _no_state(checkpoint: Checkpoint) -> str | None:
+def _no_state(checkpoint: Contents) -> str | None:
     """Say that all state is gone, where a watched run tells that there was some."""
     if checkpoint.lastCommit is None or checkpoint.leavesStateOut or checkpoint.operators:
         return None
@@ -157,7 +158,7 @@ def _no_state(checkpoint: Checkpoint) -> str | None:
     return "the folder state/ is missing, and the query keeps state: what it held is lost. Copy the folder back."
 
 
-def _oddities(checkpoint: Checkpoint) -> list[str]:
+def _oddities(checkpoint: Contents) -> list[str]:
     """What does not stop a start and is still worth knowing."""
     found = []
     planned, committed = checkpoint.lastOffset, checkpoint.lastCommit
@@ -174,7 +175,7 @@ def _oddities(checkpoint: Checkpoint) -> list[str]:
     return found
 
 
-def _missing_state(checkpoint: Checkpoint) -> tuple[MissingState, ...]:
+def _missing_state(checkpoint: Contents) -> tuple[MissingState, ...]:
     return tuple(
         MissingState(operator.id, store.name, files.partition, files.missing)
         for operator in checkpoint.operators
@@ -184,7 +185,7 @@ def _missing_state(checkpoint: Checkpoint) -> tuple[MissingState, ...]:
     )
 
 
-def _lost_state(checkpoint: Checkpoint, lost: Sequence[MissingState]) -> list[str]:
+def _lost_state(checkpoint: Contents, lost: Sequence[MissingState]) -> list[str]:
     """One sentence an operator's store."""
     names = {operator.id: operator.name or operator.guess for operator in checkpoint.operators}
     groups: dict[tuple[int, str], list[MissingState]] = {}

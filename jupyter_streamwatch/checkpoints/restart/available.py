@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from jupyter_streamwatch.checkpoints.files import Local, Tree, is_number
-from jupyter_streamwatch.checkpoints.source_log import SinkLog
+from jupyter_streamwatch.checkpoints.logs.source_log import SinkLog
+from jupyter_streamwatch.checkpoints.storage.files import Local, Tree, is_number
+from jupyter_streamwatch.checkpoints.storage.opening import storage_of
 from jupyter_streamwatch.spark import kafka_offsets
 from jupyter_streamwatch.text.numbers import clean, exact
 from jupyter_streamwatch.text.redaction import redact
@@ -15,8 +16,8 @@ from jupyter_streamwatch.text.redaction import redact
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jupyter_streamwatch.checkpoints.files import Storage
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+    from jupyter_streamwatch.checkpoints.contents import Contents
+    from jupyter_streamwatch.checkpoints.storage.files import Storage
 
 _MOST_LOOKED_AT = 10_000  # files
 _NAMED = 4  # partitions
@@ -44,7 +45,7 @@ def _is_there(path: str) -> bool:
         return False
 
 
-def kafka(checkpoint: Checkpoint, start: Any, end: Any) -> tuple[bool, str] | None:
+def kafka(checkpoint: Contents, start: Any, end: Any) -> tuple[bool, str] | None:
     """Ask the broker, where the query was watched here, whether it still has a range of offsets.
 
     Args:
@@ -102,13 +103,11 @@ def sink_log(storage: Storage) -> SinkLog | None:
     return SinkLog(tree, "_spark_metadata")
 
 
-def sink_last(checkpoint: Checkpoint) -> int | None:
+def sink_last(checkpoint: Contents) -> int | None:
     """The newest batch that the file sink of the last watched run has; None when there is no telling."""
     sink = checkpoint.sink
     if sink is None or sink.kind not in ("file", "files") or not sink.path:
         return None
-    from jupyter_streamwatch.checkpoints.opening import storage_of
-
     try:
         found = sink_log(storage_of(sink.path, checkpoint.spark))
     except (ImportError, OSError, ValueError):

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jupyter_streamwatch.checkpoints.model import SourceOffset
+from jupyter_streamwatch.checkpoints.parts import SourceOffset
 from jupyter_streamwatch.text.numbers import clean, exact, middle, when
 from jupyter_streamwatch.text.redaction import redact
 

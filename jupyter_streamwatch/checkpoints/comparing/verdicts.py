@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints.changes import Change, Verdict, What
+from jupyter_streamwatch.checkpoints.comparing.changes import Change, Verdict, What
 from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Column, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_streamwatch.checkpoints.model import Field
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+    from jupyter_streamwatch.checkpoints.contents import Contents
+    from jupyter_streamwatch.checkpoints.parts import Field
 
 METADATA_SINCE = (4, 0)
 """From here on a checkpoint names its stateful operators, and Spark refuses a start with others
@@ -42,7 +42,7 @@ class Case:
         unseen: What could not be compared.
     """
 
-    checkpoint: Checkpoint
+    checkpoint: Contents
     now: Shape
     before: Shape | None
     changes: list[Change] = field(default_factory=list)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints.files import MOST_BYTES, Found, Local
+from jupyter_streamwatch.checkpoints.storage.files import MOST_BYTES, Found, Local
 from jupyter_streamwatch.spark import hadoop
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from jupyter_streamwatch.checkpoints.files import Storage
+    from jupyter_streamwatch.checkpoints.storage.files import Storage
 
 
 class Hadoop:

@@ -13,8 +13,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from jupyter_streamwatch.checkpoints.model import CommitEntry, OffsetEntry, SourceOffset
-from jupyter_streamwatch.checkpoints.offsets import decode
+from jupyter_streamwatch.checkpoints.logs.offsets import decode
+from jupyter_streamwatch.checkpoints.parts import CommitEntry, OffsetEntry, SourceOffset
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact_all
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
+from jupyter_streamwatch.checkpoints.comparing.verdicts import (
     ALWAYS_NULLABLE,
     GUIDE_FORBIDS,
     Case,
@@ -19,8 +19,8 @@ from jupyter_streamwatch.spark.plans.expressions import comparable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_streamwatch.checkpoints.changes import Verdict
-    from jupyter_streamwatch.checkpoints.model import Field, StateOperator
+    from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
+    from jupyter_streamwatch.checkpoints.parts import Field, StateOperator
     from jupyter_streamwatch.model.query_shape import OperatorShape, StateShape
 
 _EQUAL = re.compile(r"^\((?P<left>.+?) (?:=|<=>) (?P<right>.+)\)$", re.DOTALL)

@@ -11,13 +11,11 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.checkpoints import (
-    compatibility_plan,
-    compatibility_sources,
-    compatibility_state,
-)
-from jupyter_streamwatch.checkpoints.changes import Changes
-from jupyter_streamwatch.checkpoints.compatibility_verdicts import Case
+from jupyter_streamwatch.checkpoints.comparing import plan as compatibility_plan
+from jupyter_streamwatch.checkpoints.comparing import sources as compatibility_sources
+from jupyter_streamwatch.checkpoints.comparing import state as compatibility_state
+from jupyter_streamwatch.checkpoints.comparing.changes import Changes
+from jupyter_streamwatch.checkpoints.comparing.verdicts import Case
 from jupyter_streamwatch.model import watched
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
@@ -25,12 +23,12 @@ from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.spark.plans import state as shape_state
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
+    from jupyter_streamwatch.checkpoints.contents import Contents
 
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 
 
-def compare(checkpoint: Checkpoint, x: Any, against: Any = None) -> Changes:
+def compare(checkpoint: Contents, x: Any, against: Any = None) -> Changes:
     """Compare a query with a checkpoint.
 
     Args:
@@ -54,7 +52,7 @@ def compare(checkpoint: Checkpoint, x: Any, against: Any = None) -> Changes:
     return judge(checkpoint, now, before, reason)
 
 
-def judge(checkpoint: Checkpoint, now: Shape, before: Shape | None, reason: str = "") -> Changes:
+def judge(checkpoint: Contents, now: Shape, before: Shape | None, reason: str = "") -> Changes:
     """Compare what a query is with a checkpoint, and with what the last watched run on it was.
 
     Args:
@@ -99,7 +97,7 @@ def _as_planned(shape: Shape) -> Shape:
     return replace(shape, state=shape_state.planned(shape.operators, types, output))
 
 
-def _before(checkpoint: Checkpoint, against: Any) -> tuple[Shape | None, str]:
+def _before(checkpoint: Contents, against: Any) -> tuple[Shape | None, str]:
     """Return the shape of the last watched run of the checkpoint's query, or why there is none."""
     id = checkpoint.id
     if id is None:

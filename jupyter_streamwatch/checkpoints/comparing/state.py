@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints import compatibility_join as joins
-from jupyter_streamwatch.checkpoints.compatibility_verdicts import (
+from jupyter_streamwatch.checkpoints.comparing import join as joins
+from jupyter_streamwatch.checkpoints.comparing.verdicts import (
     GUIDE_FORBIDS,
     MAY_BE_NULL,
     METADATA_SINCE,
@@ -22,8 +22,8 @@ from jupyter_streamwatch.model.query_shape import GROUPING_EXPRESSION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_streamwatch.checkpoints.changes import Verdict, What
-    from jupyter_streamwatch.checkpoints.model import Field, StateOperator, StateStore
+    from jupyter_streamwatch.checkpoints.comparing.changes import Verdict, What
+    from jupyter_streamwatch.checkpoints.parts import Field, StateOperator, StateStore
     from jupyter_streamwatch.model.query_shape import Column, OperatorShape, Shape, StateShape
 
 CALLED = {

@@ -12,8 +12,8 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
-from jupyter_streamwatch.checkpoints.model import Field
+from jupyter_streamwatch.checkpoints.logs.log import NotJsonError, loads
+from jupyter_streamwatch.checkpoints.parts import Field
 from jupyter_streamwatch.model.spark_types import type_text
 from jupyter_streamwatch.text.numbers import clean
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from jupyter_streamwatch.checkpoints import offsets
-from jupyter_streamwatch.checkpoints.available import gone, kafka
-from jupyter_streamwatch.checkpoints.model import SourceOffset, SourceRange
+from jupyter_streamwatch.checkpoints.logs import offsets
+from jupyter_streamwatch.checkpoints.parts import SourceOffset, SourceRange
+from jupyter_streamwatch.checkpoints.restart.available import gone, kafka
 from jupyter_streamwatch.text.numbers import clean, exact
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.checkpoints.model import OffsetEntry
-    from jupyter_streamwatch.checkpoints.reader import Checkpoint
-    from jupyter_streamwatch.checkpoints.source_log import SourceLog
+    from jupyter_streamwatch.checkpoints.contents import Contents
+    from jupyter_streamwatch.checkpoints.logs.source_log import SourceLog
+    from jupyter_streamwatch.checkpoints.parts import OffsetEntry
 
 _NAMED = 5  # files, partitions that a sentence names
 _ASK = {
@@ -44,7 +44,7 @@ class Read(NamedTuple):
     blocked: str | None = None
 
 
-def replayed(checkpoint: Checkpoint, entry: OffsetEntry) -> list[Read]:
+def replayed(checkpoint: Contents, entry: OffsetEntry) -> list[Read]:
     """The ranges of a batch that is run again."""
     before = checkpoint.offsets.get(entry.batchId - 1)
     if entry.batchId > 0 and (before is None or not before.sources):
@@ -61,7 +61,7 @@ def _to(one: SourceOffset) -> Read:
     return Read(SourceRange(one.index, one.kind, None, one.value, f"from an unknown start to {one.text}"), [])
 
 
-def _again(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) -> Read:
+def _again(checkpoint: Contents, one: SourceOffset, start: Any, count: int) -> Read:
     name = _name(one, count)
     if one.kind == "file":
         return _files_again(checkpoint, one, start, name)
@@ -81,7 +81,7 @@ def _again(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) ->
     return Read(SourceRange(one.index, one.kind, start, one.value, text, replayable=replayable), sentences)
 
 
-def _files_again(checkpoint: Checkpoint, one: SourceOffset, start: Any, name: str) -> Read:
+def _files_again(checkpoint: Contents, one: SourceOffset, start: Any, name: str) -> Read:
     """The range of a file source: its log names the files."""
     text = offsets.span("file", start, one.value)
     first, last = _entry(start) + 1, _entry(one.value)
@@ -130,7 +130,7 @@ def _unnamed(source: SourceLog | None, index: int, first: int, last: int) -> str
     )
 
 
-def continued(checkpoint: Checkpoint, entry: OffsetEntry | None) -> list[Read]:
+def continued(checkpoint: Contents, entry: OffsetEntry | None) -> list[Read]:
     """Where each source goes on, for a batch that is not planned yet."""
     if entry is None:
         return []
@@ -142,7 +142,7 @@ def continued(checkpoint: Checkpoint, entry: OffsetEntry | None) -> list[Read]:
     ]
 
 
-def _on(checkpoint: Checkpoint, one: SourceOffset, start: Any, count: int) -> Read:
+def _on(checkpoint: Contents, one: SourceOffset, start: Any, count: int) -> Read:
     """Where one source goes on; ``start`` is where its last planned batch began."""
     name = _name(one, count)
     text = offsets.span(one.kind, one.value, None)

@@ -7,22 +7,21 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from jupyter_streamwatch.checkpoints import known, log, offsets, state, text
-from jupyter_streamwatch.checkpoints.files import PARTS, Tree, is_number, reason, walk
-from jupyter_streamwatch.checkpoints.model import (
+from jupyter_streamwatch.checkpoints import known
+from jupyter_streamwatch.checkpoints.logs import log, offsets, state
+from jupyter_streamwatch.checkpoints.logs.source_log import SourceLog
+from jupyter_streamwatch.checkpoints.parts import (
     CommitEntry,
     KnownSink,
     OffsetEntry,
-    RestartPlan,
     SourceOffset,
     StateOperator,
 )
-from jupyter_streamwatch.checkpoints.source_log import SHOWN, SourceLog
-from jupyter_streamwatch.text.redaction import redact, redact_all
+from jupyter_streamwatch.checkpoints.storage.files import PARTS, Tree, is_number, reason, walk
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.changes import Changes
-    from jupyter_streamwatch.checkpoints.files import Storage
+    from jupyter_streamwatch.checkpoints.storage.files import Storage
 
 T = TypeVar("T")
 
@@ -63,7 +62,7 @@ class Entries(Mapping[int, T], Generic[T]):
         return len(self._ids)
 
 
-class Checkpoint:
+class Contents:
     """What a checkpoint holds. Nothing of it is ever changed; a fresh look takes :func:`checkpoint` again.
 
     Attributes:
@@ -199,65 +198,9 @@ class Checkpoint:
         found += [problem for source in self.sources.values() for problem in source.log.problems]
         return tuple(dict.fromkeys(redact(problem) for problem in found if problem))
 
-    def restart(self) -> RestartPlan:
-        """Say what the next start of the query on this checkpoint does."""
-        from jupyter_streamwatch.checkpoints import restart
-
-        return restart.plan(self)
-
-    def compare(self, x: Any, against: Any = None) -> Changes:
-        """Say what is different in a query that is to run on this checkpoint, and what Spark does about it.
-
-        Args:
-            x: a streaming DataFrame, its writer before the start, or a query; classic or Connect.
-            against: where the checkpoint's query was watched: a Recording, the path of one, a History or a Watch; by
-                default the watch of this kernel. It knows what the checkpoint does not hold.
-
-        Returns:
-            The changes, worst first; empty when nothing changed. Its ``unseen`` says what could not be compared.
-
-        Raises:
-            TypeError: when ``x`` or ``against`` is nothing that can be compared.
-            ValueError: when ``x`` is a DataFrame that reads no stream.
-        """
-        from jupyter_streamwatch.checkpoints import compatibility
-
-        return compatibility.compare(self, x, against)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as data for JSON, without secrets; of each log the newest hundred entries."""
-        plan = self.restart()
-        found: dict[str, Any] = redact_all(
-            {
-                "path": self.path,
-                "id": self.id,
-                "lastOffset": self.lastOffset,
-                "lastCommit": self.lastCommit,
-                "planned": len(self.offsets),
-                "committed": len(self.commits),
-                "bytes": dict(self.bytes),
-                "conf": dict(self.conf),
-            }
-        )
-        return found | {
-            "offsets": [self.offsets[id].to_dict() for id in list(self.offsets)[-SHOWN:]],
-            "commits": [self.commits[id].to_dict() for id in list(self.commits)[-SHOWN:]],
-            "sources": [source.to_dict() for source in self.sources.values()],
-            "operators": [operator.to_dict() for operator in self.operators],
-            "restart": plan.to_dict(),
-            "problems": list(self.problems),
-        }
-
-    def __str__(self) -> str:
-        """What it holds and what the next start does, for a terminal."""
-        return text.plain(self)
-
     def __repr__(self) -> str:
         """Where it is, and how far."""
-        return f"<Checkpoint {self.path}, planned {self.lastOffset}, committed {self.lastCommit}>"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002 - IPython's signature
-        return {"text/plain": str(self), "text/html": text.html(self)}
+        return f"<{type(self).__name__} {self.path}, planned {self.lastOffset}, committed {self.lastCommit}>"
 
     @cached_property
     def _metadata(self) -> tuple[str | None, str | None]:

@@ -11,17 +11,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_streamwatch.checkpoints.files import is_number, reason
-from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
-from jupyter_streamwatch.checkpoints.model import Field, PartitionFiles, Provider, StateOperator, StateStore
-from jupyter_streamwatch.checkpoints.schema import Columns, SchemaError, read_schema
+from jupyter_streamwatch.checkpoints.logs.log import NotJsonError, loads
+from jupyter_streamwatch.checkpoints.logs.schema import Columns, SchemaError, read_schema
+from jupyter_streamwatch.checkpoints.parts import Field, PartitionFiles, Provider, StateOperator, StateStore
+from jupyter_streamwatch.checkpoints.storage.files import is_number, reason
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_streamwatch.checkpoints.files import Tree
+    from jupyter_streamwatch.checkpoints.storage.files import Tree
 
 _FILE = re.compile(r"(\d{1,18})(?:_([0-9A-Za-z-]{1,64}))?\.(delta|snapshot|changelog|zip)$")
 _NOT_STORES = frozenset({"_metadata", "_stateSchema", "SSTs", "logs", "archive"})

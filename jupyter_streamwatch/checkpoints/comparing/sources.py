@@ -7,13 +7,13 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.checkpoints.changes import ORDER
-from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
+from jupyter_streamwatch.checkpoints.comparing.changes import ORDER
+from jupyter_streamwatch.checkpoints.comparing.verdicts import GUIDE_FORBIDS, Case, listed
 from jupyter_streamwatch.text import spark_names as names
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.changes import Verdict
-    from jupyter_streamwatch.checkpoints.model import SourceOffset
+    from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
+    from jupyter_streamwatch.checkpoints.parts import SourceOffset
     from jupyter_streamwatch.model.query_shape import SourceShape
 
 _PATTERN = re.compile(r"[*?\[{]")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from jupyter_streamwatch.text.numbers import clean
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.checkpoints.model import KnownSink
+    from jupyter_streamwatch.checkpoints.parts import KnownSink
 
 Safe = Literal["yes", "no", "depends"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.checkpoints.compatibility_verdicts import GUIDE_FORBIDS, Case, listed
+from jupyter_streamwatch.checkpoints.comparing.verdicts import GUIDE_FORBIDS, Case, listed
 from jupyter_streamwatch.spark.plans import expressions as shape_expressions
 from jupyter_streamwatch.text.numbers import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_streamwatch.checkpoints.changes import Verdict
+    from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
     from jupyter_streamwatch.model.query_shape import Column, Shape
 
 _AFTER = ", after "

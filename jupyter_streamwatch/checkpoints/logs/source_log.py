@@ -14,16 +14,16 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_streamwatch.checkpoints.files import is_number, reason
-from jupyter_streamwatch.checkpoints.log import NotJsonError, loads
-from jupyter_streamwatch.checkpoints.model import Part, SinkFile, SourceFile
+from jupyter_streamwatch.checkpoints.logs.log import NotJsonError, loads
+from jupyter_streamwatch.checkpoints.parts import Part, SinkFile, SourceFile
+from jupyter_streamwatch.checkpoints.storage.files import is_number, reason
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.checkpoints.files import Tree
+    from jupyter_streamwatch.checkpoints.storage.files import Tree
 
 _COMPACT = ".compact"
 _BATCH = re.compile(r'(?<!\\)"batchId"\s*:\s*(\d{1,18})(?!\d)')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.checkpoints.files import MOST_BYTES, Found, within
+from jupyter_streamwatch.checkpoints.storage.files import MOST_BYTES, Found, within
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Whether a changed query fits a checkpoint."""

@@ -1,0 +1,1 @@
+"""What the next start of a query on a checkpoint does."""
