@@ -57,13 +57,13 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """Register ``%streamwatch`` and ``%%streamwatch`` (``%load_ext jupyter_streamwatch``)."""
-    from jupyter_streamwatch import magic
+    from jupyter_streamwatch.notebook import magic
 
     magic.load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the magic and stop watching (``%unload_ext jupyter_streamwatch``)."""
-    from jupyter_streamwatch import magic
+    from jupyter_streamwatch.notebook import magic
 
     magic.unload(shell)

@@ -13,9 +13,6 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.attachment import Attachment, Session
-from jupyter_streamwatch.collector import Collector
-from jupyter_streamwatch.hints import HintWatcher
 from jupyter_streamwatch.model import watched
 from jupyter_streamwatch.model.events import TERMINATED
 from jupyter_streamwatch.model.queries import Queries
@@ -25,6 +22,9 @@ from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.spark.events.open import active_session
 from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.watching.collector import Collector
+from jupyter_streamwatch.watching.hint_calls import HintWatcher
+from jupyter_streamwatch.watching.session import Attachment, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from jupyter_streamwatch.dashboard import Dashboard
+    from jupyter_streamwatch.dashboard.widget import Dashboard
     from jupyter_streamwatch.diagnosis import Diagnosis, Hint
     from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
@@ -143,7 +143,7 @@ class Watch:
 
     def dashboard(self, query: Any = None) -> Dashboard:
         """The live widget of all queries, with ``query`` selected if given."""
-        from jupyter_streamwatch.dashboard import Dashboard
+        from jupyter_streamwatch.dashboard.widget import Dashboard
 
         self.sync()
         return Dashboard(self, query)

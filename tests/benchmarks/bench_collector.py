@@ -14,8 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jupyter_streamwatch import testing
-from jupyter_streamwatch.collector import LIMIT, Collector
 from jupyter_streamwatch.spark.events.base import Arrival
+from jupyter_streamwatch.watching.collector import LIMIT, Collector
 
 QUERIES = 100
 RATE = 1_000

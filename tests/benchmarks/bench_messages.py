@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from jupyter_streamwatch import charts
-from jupyter_streamwatch.dashboard import Dashboard
+from jupyter_streamwatch.dashboard.widget import Dashboard
 from tests.browser.fakes import FakeWatch
 
 SECONDS = 6.0

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.dashboard import Dashboard
+from jupyter_streamwatch.dashboard.widget import Dashboard
 from tests.browser import scenes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 import bokeh
 
 from jupyter_streamwatch import charts
-from jupyter_streamwatch.delivery import Delivery
+from jupyter_streamwatch.dashboard.messages import Delivery
 from jupyter_streamwatch.diagnosis.result import Effect, Evidence, Hint
 from jupyter_streamwatch.model.checkpoint_card import Card, Pinned
 from jupyter_streamwatch.model.history import Facts, History, RunningBatch

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jupyter_streamwatch.guard import NotStartedError, guarding
+from jupyter_streamwatch.notebook.guard import NotStartedError, guarding
 from jupyter_streamwatch.spark.writer import checkpoint_of
 
 

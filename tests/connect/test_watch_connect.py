@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import jupyter_streamwatch as sw
-from jupyter_streamwatch import attachment
 from jupyter_streamwatch.spark.events import connect as connect_bridge
+from jupyter_streamwatch.watching import session as attachment
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from jupyter_streamwatch.guard import NotStartedError, guarding
+from jupyter_streamwatch.notebook.guard import NotStartedError, guarding
 from jupyter_streamwatch.spark.writer import checkpoint_of
 from tests.helpers import wait_until
 from tests.spark.queries import add_file, files, rate, start

@@ -12,7 +12,7 @@ import pytest
 from jupyter_core.application import NoStart
 
 from jupyter_streamwatch import testing
-from jupyter_streamwatch.app import StreamWatchApp
+from jupyter_streamwatch.cli import StreamWatchApp
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.query_shape import Shape, SourceShape
 from jupyter_streamwatch.settings import StreamWatch
@@ -208,7 +208,7 @@ def test_without_a_command_the_help_is_shown(call):
 def test_it_starts_without_what_draws():
     """A command loads neither Spark nor pandas nor the dashboard, and a closed pipe is no error."""
     program = (
-        "import sys; from jupyter_streamwatch.app import main\n"
+        "import sys; from jupyter_streamwatch.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
         "print(' '.join(name for name in sys.modules if '.' not in name))"

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_streamwatch import cards, testing
-from jupyter_streamwatch.cards import Cards
+from jupyter_streamwatch import testing
 from jupyter_streamwatch.checkpoints import known
 from jupyter_streamwatch.checkpoints.storage.files import Local
 from jupyter_streamwatch.model import checkpoint_card
@@ -20,6 +19,8 @@ from jupyter_streamwatch.recordings.load import load
 from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.summary import checkpoint as cardsheet
 from jupyter_streamwatch.summary import line as overview
+from jupyter_streamwatch.watching import checkpoint_reads as cards
+from jupyter_streamwatch.watching.checkpoint_reads import Cards
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_streamwatch.collector import Collector
 from jupyter_streamwatch.recordings.load import load
 from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.spark.events import stops
 from jupyter_streamwatch.spark.events.base import Arrival
+from jupyter_streamwatch.watching.collector import Collector
 from tests.helpers import wait_until
 
 ID = "6d1fe2a2-0000-0000-0000-000000000001"

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_streamwatch import charts, dashboard, stills
-from jupyter_streamwatch.delivery import EXTRA_ROWS, Delivery
-from jupyter_streamwatch.leases import ATTACHING, LEASE, Leases
-from jupyter_streamwatch.stills import Stills
+from jupyter_streamwatch import charts
+from jupyter_streamwatch.dashboard import stills
+from jupyter_streamwatch.dashboard import widget as dashboard
+from jupyter_streamwatch.dashboard.leases import ATTACHING, LEASE, Leases
+from jupyter_streamwatch.dashboard.messages import EXTRA_ROWS, Delivery
+from jupyter_streamwatch.dashboard.stills import Stills
 from tests.browser.fakes import FakeWatch
 from tests.browser.scenes import now_of
 from tests.helpers import wait_until

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_streamwatch import guard
-from jupyter_streamwatch.guard import NotStartedError, guarding
+from jupyter_streamwatch.notebook import guard
+from jupyter_streamwatch.notebook.guard import NotStartedError, guarding
 
 
 class Writer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jupyter_streamwatch.diagnosis.engine import history_of
-from jupyter_streamwatch.hints import HintWatcher
 from jupyter_streamwatch.model.progress import Trigger, parse
+from jupyter_streamwatch.watching.hint_calls import HintWatcher
 from tests.unit.diagnosis.made import BEGIN, records
 
 LATE, QUICK = 2600, 700

@@ -8,8 +8,8 @@ import pytest
 
 from jupyter_streamwatch import testing
 from jupyter_streamwatch.model.facts import RunningBatch, Status
-from jupyter_streamwatch.prober import look_at
 from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.watching.prober import look_at
 
 RUNS = "Processing new data"
 

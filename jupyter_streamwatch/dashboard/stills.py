@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_streamwatch.delivery import Source
+    from jupyter_streamwatch.dashboard.messages import Source
     from jupyter_streamwatch.report.static import Static
 
 FIRST = 4.0  # seconds before the first still, when there is a batch or an error to show

@@ -10,20 +10,20 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.cards import Cards
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
-from jupyter_streamwatch.prober import SHOWN_PACE, Prober, look_at
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.spark import probe
 from jupyter_streamwatch.spark.events.base import now
 from jupyter_streamwatch.spark.events.open import open_bridge
 from jupyter_streamwatch.spark.events.public import failure_of
+from jupyter_streamwatch.watching.checkpoint_reads import Cards
+from jupyter_streamwatch.watching.prober import SHOWN_PACE, Prober, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jupyter_streamwatch.collector import Collector
     from jupyter_streamwatch.model.history import History
+    from jupyter_streamwatch.watching.collector import Collector
 
 READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
 # Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.

@@ -164,7 +164,7 @@ class StreamWatchMagics(Magics):
             raise UsageError("%%streamwatch takes no argument but --guard: it shows the queries that the cell starts")
         if _awaits(self.shell, cell):
             raise UsageError("%%streamwatch cannot run a cell with await in it: put %streamwatch in a cell before it")
-        from jupyter_streamwatch.cell import run_and_show
+        from jupyter_streamwatch.notebook.cell import run_and_show
 
         if not run_and_show(self.shell, cell, guard=guard):
             raise UsageError(NO_SESSION)

@@ -6,18 +6,18 @@ import threading
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.dashboard import Dashboard
-from jupyter_streamwatch.guard import guarding
+from jupyter_streamwatch.dashboard.widget import Dashboard
 from jupyter_streamwatch.model.queries import Queries
+from jupyter_streamwatch.notebook.guard import guarding
 from jupyter_streamwatch.report.static import static
 from jupyter_streamwatch.watcher import Watch, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_streamwatch.attachment import Session
     from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
+    from jupyter_streamwatch.watching.session import Session
 
 CATCH_UP = 60.0  # seconds at most until the start of a query, whose event has arrived, is known
 PAUSE = 1.0  # seconds after which the runs are looked at again, should a change not have been told
@@ -86,7 +86,7 @@ def run_and_show(shell: Any, cell: str, *, guard: bool = False) -> bool:
     The dashboard stays live until those queries have ended, also when the cell returns right after
     ``.start()``; then the last state takes its place. Without a Spark session before the cell the
     dashboard appears when the cell has ended. With ``guard`` a query that does not fit its checkpoint is not
-    started (:mod:`jupyter_streamwatch.guard`).
+    started (:mod:`jupyter_streamwatch.notebook.guard`).
 
     Returns:
         Whether there was a session to watch, before the cell or after it.

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from jupyter_streamwatch.delivery import Delivery
-from jupyter_streamwatch.leases import ATTACHING, Leases, cell
+from jupyter_streamwatch.dashboard.leases import ATTACHING, Leases, cell
+from jupyter_streamwatch.dashboard.messages import Delivery
+from jupyter_streamwatch.dashboard.stills import Stills
 from jupyter_streamwatch.settings import StreamWatch
-from jupyter_streamwatch.stills import Stills
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_streamwatch.delivery import Watched
+    from jupyter_streamwatch.dashboard.messages import Watched
     from jupyter_streamwatch.report.static import Static
 
 TICK = 1.0  # seconds between two looks while somebody watches and nothing happens: "1.1 s so far" goes on
 ALIVE = 10.0  # seconds of silence after which a page is told that the kernel is still there
-BUILT = Path(__file__).parent / "static"
+BUILT = Path(__file__).parent.parent / "static"
 
 _log = logging.getLogger(__name__)
 

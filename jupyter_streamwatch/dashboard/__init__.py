@@ -1,0 +1,1 @@
+"""The live view of a watch, and what a notebook keeps of it."""

@@ -1,0 +1,1 @@
+"""In a notebook: the magic, the cell that watches its queries, the guard."""
