@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
@@ -16,7 +17,6 @@ from jupyter_core.application import JupyterApp, base_aliases, base_flags
 from traitlets import Bool, TraitError, Unicode
 from traitlets.config import catch_config_error
 
-from jupyter_streamwatch import __version__
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.text.numbers import query_name
 
@@ -35,7 +35,7 @@ QUICKSTART = Path(__file__).resolve().parent.parent / "examples" / "quickstart.i
 class _Command(JupyterApp):
     """What all commands share: the settings, and a person's mistake in one sentence."""
 
-    version = __version__
+    version = version("jupyter-streamwatch")
     usage = ""
     classes = [StreamWatch]  # noqa: RUF012 - as traitlets has it
     aliases = {"config": base_aliases["config"]}  # noqa: RUF012
@@ -184,9 +184,9 @@ class CheckpointApp(_Command):
     def run(self, arguments: list[str]) -> None:
         """Read and print."""
         self.expect(arguments, least=1, most=1)
-        import jupyter_streamwatch as sw
+        from jupyter_streamwatch.checkpoints import checkpoint
 
-        found = sw.checkpoint(arguments[0])
+        found = checkpoint(arguments[0])
         if self.json:
             _print_json(found.to_dict())
         else:
@@ -217,9 +217,9 @@ class CompareApp(_Reads):
     def run(self, arguments: list[str]) -> None:
         """Read both, compare, print."""
         self.expect(arguments, least=2, most=2)
-        import jupyter_streamwatch as sw
+        from jupyter_streamwatch.checkpoints import checkpoint
 
-        found = sw.checkpoint(arguments[0])
+        found = checkpoint(arguments[0])
         changes = found.compare(self._history(self.read(arguments[1:])), self.against or None)
         if self.json:
             _print_json(changes.to_dict())

@@ -176,7 +176,7 @@ def _current() -> Watch:
 
 def _checkpoint_of(word: str) -> Any:
     """The checkpoint at a path, or the one of a watched query."""
-    import jupyter_streamwatch as sw
+    from jupyter_streamwatch.checkpoints import checkpoint
 
     active = Watch.current()
     path = word
@@ -189,7 +189,7 @@ def _checkpoint_of(word: str) -> Any:
             if history.facts.checkpoint is None:
                 raise UsageError(f"Spark does not tell where the checkpoint of {word} is.")
             path = history.facts.checkpoint
-    return sw.checkpoint(path, active_session())
+    return checkpoint(path, active_session())
 
 
 def _awaits(shell: Any, cell: str) -> bool:
