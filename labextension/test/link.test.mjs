@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Store } = await load("shared/store.ts");
-const { Link } = await load("shared/link.ts");
+const { Store } = await load("wire/store.ts");
+const { Link } = await load("wire/link.ts");
 
 class Model {
   handlers = {};

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Store, spans, upsert } = await load("shared/store.ts");
+const { Store, spans, upsert } = await load("wire/store.ts");
 
 const line = (id, label = "Keeping up") => ({ id, state: { label }, hints: [], note: null });
 const rows = (...ids) => ({ runId: ids.map(() => "r"), batchId: ids, numInputRows: ids.map((id) => 10 * id) });

@@ -2,8 +2,8 @@
 
 import type { Bokeh } from "../shared/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
-import type { Snapshot } from "../shared/protocol.ts";
-import { Store } from "../shared/store.ts";
+import type { Snapshot } from "../wire/protocol.ts";
+import { Store } from "../wire/store.ts";
 import type { Wish } from "../shared/theme.ts";
 
 function mount(): void {

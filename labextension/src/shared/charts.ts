@@ -4,8 +4,8 @@ import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehVie
 import { h, setAttribute, setShown, setText, svg } from "./dom.ts";
 import { exact, shifted, write } from "./format.ts";
 import { levelShape } from "./overview.ts";
-import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "./protocol.ts";
-import { length } from "./store.ts";
+import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "../wire/protocol.ts";
+import { length } from "../wire/store.ts";
 
 /** One chart in the page: its header, its place, and Bokeh's view once it is there. */
 interface Panel {

@@ -2,7 +2,7 @@
 
 import { withCopy } from "./copy.ts";
 import { h, setShown, setText } from "./dom.ts";
-import type { Checkpoint, Line } from "./protocol.ts";
+import type { Checkpoint, Line } from "../wire/protocol.ts";
 
 /** Where it is, how far it is, what a restart does, and which settings of the session it overrides. */
 export class CheckpointCard {

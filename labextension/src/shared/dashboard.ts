@@ -11,11 +11,11 @@ import { button, h, setShown, setText } from "./dom.ts";
 import { clock, zone } from "./format.ts";
 import { Hints } from "./hints.ts";
 import { handleKey } from "./keys.ts";
-import { statusText, type Link } from "./link.ts";
+import { statusText, type Link } from "../wire/link.ts";
 import { Overview } from "./overview.ts";
 import { Pace } from "./pace.ts";
-import type { Columns } from "./protocol.ts";
-import { length, spans, type Change, type Store } from "./store.ts";
+import type { Columns } from "../wire/protocol.ts";
+import { length, spans, type Change, type Store } from "../wire/store.ts";
 import { followTheme, type Wish } from "./theme.ts";
 
 export interface Options {

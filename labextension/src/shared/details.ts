@@ -2,7 +2,7 @@
 
 import { h, setShown, setText } from "./dom.ts";
 import { UNKNOWN, exact } from "./format.ts";
-import type { Cell, Columns, Line } from "./protocol.ts";
+import type { Cell, Columns, Line } from "../wire/protocol.ts";
 
 /** Spark's columns; what the charts draw from them stands beside them under longer names. */
 const SPARKS = /^(\w+|(durationMs|eventTime|sink|state(\[\d+\])?|source\[\d+\])\.\w+|tasks\..+)$/;

@@ -4,7 +4,7 @@ import { withCopy } from "./copy.ts";
 import { button, h, setAttribute, setShown, setText } from "./dom.ts";
 import { clock, duration, exact, number, percent, rate, size } from "./format.ts";
 import { levelShape } from "./overview.ts";
-import type { Evidence, Hint, Line } from "./protocol.ts";
+import type { Evidence, Hint, Line } from "../wire/protocol.ts";
 
 const FORMATS: Record<string, (value: number) => string> = {
   ms: duration,

@@ -2,7 +2,7 @@
 
 import { button, h, setAttribute, setShown, setText, svg } from "./dom.ts";
 import { clock } from "./format.ts";
-import type { Level, Line } from "./protocol.ts";
+import type { Level, Line } from "../wire/protocol.ts";
 
 const CAPTIONS = ["State", "Query", "Input", "", "Processed", "Batch", "Batch time", "", "Watermark", "Backlog"];
 /** Where the tick of the interval stands in the bar, as a share of its width. */

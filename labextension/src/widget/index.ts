@@ -2,8 +2,8 @@
 
 import { loadBokeh } from "../shared/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
-import { Link, type Model } from "../shared/link.ts";
-import { Store } from "../shared/store.ts";
+import { Link, type Model } from "../wire/link.ts";
+import { Store } from "../wire/store.ts";
 import type { Wish } from "../shared/theme.ts";
 
 interface Shared {
