@@ -4,7 +4,7 @@ import type { Bokeh } from "../shared/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
 import type { Snapshot } from "../wire/protocol.ts";
 import { Store } from "../wire/store.ts";
-import type { Wish } from "../shared/theme.ts";
+import type { Wish } from "../dom/theme.ts";
 
 function mount(): void {
   const data = document.getElementById("streamwatch-data");

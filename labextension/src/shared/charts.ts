@@ -1,8 +1,8 @@
 // The charts of one query: one Bokeh document, one root a chart, headers in HTML that are title, legend and values.
 
 import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehViews } from "./bokeh.ts";
-import { h, setAttribute, setShown, setText, svg } from "./dom.ts";
-import { exact, shifted, write } from "./format.ts";
+import { h, setAttribute, setShown, setText, svg } from "../dom/dom.ts";
+import { exact, shifted, write } from "../dom/format.ts";
 import { levelShape } from "./overview.ts";
 import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "../wire/protocol.ts";
 import { length } from "../wire/store.ts";

@@ -7,16 +7,16 @@ import { CheckpointCard } from "./checkpoint.ts";
 import { Cursor } from "./cursor.ts";
 import { Facts, Numbers } from "./details.ts";
 import { explaining } from "./evidence.ts";
-import { button, h, setShown, setText } from "./dom.ts";
-import { clock, zone } from "./format.ts";
+import { button, h, setShown, setText } from "../dom/dom.ts";
+import { clock, zone } from "../dom/format.ts";
 import { Hints } from "./hints.ts";
-import { handleKey } from "./keys.ts";
+import { handleKey } from "../dom/keys.ts";
 import { statusText, type Link } from "../wire/link.ts";
 import { Overview } from "./overview.ts";
 import { Pace } from "./pace.ts";
 import type { Columns } from "../wire/protocol.ts";
 import { length, spans, type Change, type Store } from "../wire/store.ts";
-import { followTheme, type Wish } from "./theme.ts";
+import { followTheme, type Wish } from "../dom/theme.ts";
 
 export interface Options {
   store: Store;

@@ -1,7 +1,7 @@
 // One line a query: state, rates, batch time against its interval, watermark, backlog; a note and the running batch.
 
-import { button, h, setAttribute, setShown, setText, svg } from "./dom.ts";
-import { clock } from "./format.ts";
+import { button, h, setAttribute, setShown, setText, svg } from "../dom/dom.ts";
+import { clock } from "../dom/format.ts";
 import type { Level, Line } from "../wire/protocol.ts";
 
 const CAPTIONS = ["State", "Query", "Input", "", "Processed", "Batch", "Batch time", "", "Watermark", "Backlog"];

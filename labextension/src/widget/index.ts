@@ -4,7 +4,7 @@ import { loadBokeh } from "../shared/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
 import { Link, type Model } from "../wire/link.ts";
 import { Store } from "../wire/store.ts";
-import type { Wish } from "../shared/theme.ts";
+import type { Wish } from "../dom/theme.ts";
 
 interface Shared {
   store: Store;
