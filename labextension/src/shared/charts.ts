@@ -3,7 +3,7 @@
 import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehViews } from "./bokeh.ts";
 import { h, setAttribute, setShown, setText, svg } from "../dom/dom.ts";
 import { exact, shifted, write } from "../dom/format.ts";
-import { levelShape } from "./overview.ts";
+import { levelShape } from "../dom/shapes.ts";
 import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "../wire/protocol.ts";
 import { length } from "../wire/store.ts";
 

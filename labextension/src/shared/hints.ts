@@ -3,7 +3,7 @@
 import { withCopy } from "../dom/copy.ts";
 import { button, h, setAttribute, setShown, setText } from "../dom/dom.ts";
 import { clock, duration, exact, number, percent, rate, size } from "../dom/format.ts";
-import { levelShape } from "./overview.ts";
+import { levelShape } from "../dom/shapes.ts";
 import type { Evidence, Hint, Line } from "../wire/protocol.ts";
 
 const FORMATS: Record<string, (value: number) => string> = {
