@@ -1,6 +1,6 @@
 // The same dashboard in a report: one file, no kernel, BokehJS already on the page.
 
-import type { Bokeh } from "../shared/bokeh.ts";
+import type { Bokeh } from "../charts/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
 import type { Snapshot } from "../wire/protocol.ts";
 import { Store } from "../wire/store.ts";

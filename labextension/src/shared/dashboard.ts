@@ -1,10 +1,10 @@
 // One view of a dashboard: overview, hints, charts, numbers, facts. It renders from a store and holds no truth.
 
 import { Announcer } from "./announcer.ts";
-import type { Bokeh } from "./bokeh.ts";
-import { Charts } from "./charts.ts";
+import type { Bokeh } from "../charts/bokeh.ts";
+import { Charts } from "../charts/charts.ts";
 import { CheckpointCard } from "./checkpoint.ts";
-import { Cursor } from "./cursor.ts";
+import { Cursor } from "../charts/cursor.ts";
 import { Facts, Numbers } from "./details.ts";
 import { explaining } from "./evidence.ts";
 import { button, h, setShown, setText } from "../dom/dom.ts";
@@ -13,7 +13,7 @@ import { Hints } from "./hints.ts";
 import { handleKey } from "../dom/keys.ts";
 import { statusText, type Link } from "../wire/link.ts";
 import { Overview } from "./overview.ts";
-import { Pace } from "./pace.ts";
+import { Pace } from "../charts/pace.ts";
 import type { Columns } from "../wire/protocol.ts";
 import { length, spans, type Change, type Store } from "../wire/store.ts";
 import { followTheme, type Wish } from "../dom/theme.ts";

@@ -1,6 +1,6 @@
 // The dashboard in a notebook, as an anywidget module. One store a model; each view renders from it.
 
-import { loadBokeh } from "../shared/bokeh.ts";
+import { loadBokeh } from "../charts/bokeh.ts";
 import { Dashboard } from "../shared/dashboard.ts";
 import { Link, type Model } from "../wire/link.ts";
 import { Store } from "../wire/store.ts";
