@@ -156,7 +156,7 @@ export class Dashboard {
     return this.onScreen && document.visibilityState === "visible" && this.element.isConnected;
   }
 
-  /** Whether style hides the stills of this view (base.css): they stand around it, in the outputs of a cell. */
+  /** Whether style hides the stills of this view (style/stills.css): they stand around it, in the outputs of a cell. */
   private hidesStills(): boolean {
     const before = this.element.closest(".jp-OutputArea-child")?.previousElementSibling;
     return CSS.supports("selector(:has(a))") && Boolean(before?.querySelector(".sw-still"));
