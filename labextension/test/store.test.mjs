@@ -69,7 +69,10 @@ test("the same batch id of another run is another row", () => {
 test("order can change, lines can vanish, and a line keeps what did not change", () => {
   const store = loaded(0);
   store.apply({ type: "delta", n: 6, taken: "t", order: ["b"] });
-  assert.deepEqual(store.lines.map((one) => one.id), ["b"]);
+  assert.deepEqual(
+    store.lines.map((one) => one.id),
+    ["b"],
+  );
 });
 
 test("a change is told with what it touches, so that views repaint only that", () => {

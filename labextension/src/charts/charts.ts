@@ -207,7 +207,8 @@ export class Charts {
       const label = h("bdi", "sw-series-label", series.label);
       legend.append(h("span", "sw-series", ...mark(series), label, value));
     }
-    const said = root.title.toLowerCase().split(" ").includes(root.unit.split("/")[0] ?? "");
+    const [counted = ""] = root.unit.split("/");
+    const said = root.title.toLowerCase().split(" ").includes(counted);
     const unit = said ? [] : [h("span", "sw-unit", `(${root.unit})`)];
     const hint = h("span", "sw-shape");
     hint.hidden = true;
