@@ -66,6 +66,12 @@ test("the same batch id of another run is another row", () => {
   assert.deepEqual(columns.batchId, [0, 1, 1]);
 });
 
+test("marks come whole, and leave the rows as they are", () => {
+  const store = loaded(0, 1);
+  store.apply({ type: "delta", n: 6, taken: "t", marks: { time: [1], text: ["restart"] } });
+  assert.deepEqual(store.data, { batches: rows(0, 1), marks: { time: [1], text: ["restart"] } });
+});
+
 test("order can change, lines can vanish, and a line keeps what did not change", () => {
   const store = loaded(0);
   store.apply({ type: "delta", n: 6, taken: "t", order: ["b"] });
