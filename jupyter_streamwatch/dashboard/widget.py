@@ -159,9 +159,9 @@ class Dashboard(anywidget.AnyWidget):
         """Act on a message of a page; what is not understood is ignored, nothing is raised into the kernel's loop."""
         try:
             kind = content.get("type") if isinstance(content, dict) else None
-            if kind == "visible":
+            if kind == "visible" and isinstance(content.get("view"), str):
                 act = self._leases.grant if content.get("visible") else self._leases.release
-                act(str(content.get("view")))
+                act(content["view"])
                 if content.get("stills"):
                     self._stills.begin()
             elif kind in ("select", "resync"):

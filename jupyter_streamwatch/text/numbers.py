@@ -1,6 +1,6 @@
 """How numbers, times and names are written for people: pure functions, the same words in every view.
 
-The page formats the values under the cursor itself, so ``labextension/src/shared`` has the same functions;
+The page formats the values under the cursor itself, so ``labextension/src/dom/format.ts`` has the same functions;
 ``tests/cases/numbers.json`` holds what both must answer. Halves are rounded up (not to even), because that
 is a rule that both languages compute alike. Unknown (None, NaN, infinite) is always ``n/a``.
 """

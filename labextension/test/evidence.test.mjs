@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { explaining } = await load("shared/evidence.ts");
+const { explaining } = await load("panels/evidence.ts");
 
 const root = (name, ...columns) => ({ name, series: columns.map((column) => ({ column })) });
 const ROOTS = [

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const format = await load("shared/format.ts");
+const format = await load("dom/format.ts");
 const cases = JSON.parse(readFileSync(new URL("../../tests/cases/numbers.json", import.meta.url), "utf8"));
 
 test("numbers are written as Python writes them", () => {

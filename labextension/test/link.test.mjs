@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Store } = await load("shared/store.ts");
-const { Link } = await load("shared/link.ts");
+const { Store } = await load("wire/store.ts");
+const { Link } = await load("wire/link.ts");
 
 class Model {
   handlers = {};
@@ -71,7 +71,10 @@ test("a selection is repeated until the kernel shows it", (t) => {
   const { model, link } = setup(t);
   link.select("b");
   mock.timers.tick(2_100);
-  assert.deepEqual(model.sent, [{ type: "select", id: "b" }, { type: "select", id: "b" }]);
+  assert.deepEqual(model.sent, [
+    { type: "select", id: "b" },
+    { type: "select", id: "b" },
+  ]);
   model.receive({ type: "snapshot", ...picture(4, "b") });
   mock.timers.tick(9_000);
   assert.equal(model.sent.length, 2);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Pace } = await load("shared/pace.ts");
+const { Pace } = await load("charts/pace.ts");
 
 let now, timers, frames, again, pace;
 

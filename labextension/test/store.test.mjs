@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Store, spans, upsert } = await load("shared/store.ts");
+const { Store, spans, upsert } = await load("wire/store.ts");
 
 const line = (id, label = "Keeping up") => ({ id, state: { label }, hints: [], note: null });
 const rows = (...ids) => ({ runId: ids.map(() => "r"), batchId: ids, numInputRows: ids.map((id) => 10 * id) });
@@ -66,10 +66,19 @@ test("the same batch id of another run is another row", () => {
   assert.deepEqual(columns.batchId, [0, 1, 1]);
 });
 
+test("marks come whole, and leave the rows as they are", () => {
+  const store = loaded(0, 1);
+  store.apply({ type: "delta", n: 6, taken: "t", marks: { time: [1], text: ["restart"] } });
+  assert.deepEqual(store.data, { batches: rows(0, 1), marks: { time: [1], text: ["restart"] } });
+});
+
 test("order can change, lines can vanish, and a line keeps what did not change", () => {
   const store = loaded(0);
   store.apply({ type: "delta", n: 6, taken: "t", order: ["b"] });
-  assert.deepEqual(store.lines.map((one) => one.id), ["b"]);
+  assert.deepEqual(
+    store.lines.map((one) => one.id),
+    ["b"],
+  );
 });
 
 test("a change is told with what it touches, so that views repaint only that", () => {

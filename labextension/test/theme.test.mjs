@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { isDark } = await load("shared/theme.ts");
+const { isDark } = await load("dom/theme.ts");
 
 test("dark is told from the surface's colour; a transparent one tells nothing", () => {
   assert.equal(isDark("rgb(17, 17, 17)"), true);

@@ -15,53 +15,23 @@ from jupyter_streamwatch.dashboard import widget as dashboard
 from jupyter_streamwatch.dashboard.leases import ATTACHING, LEASE, Leases
 from jupyter_streamwatch.dashboard.messages import EXTRA_ROWS, Delivery
 from jupyter_streamwatch.dashboard.stills import Stills
+from jupyter_streamwatch.diagnosis import rules
 from tests.browser.fakes import FakeWatch
 from tests.browser.scenes import now_of
 from tests.helpers import wait_until
+from tests.pages import Page, Pages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jupyter_streamwatch.model.history import History
 
 
-class Page:
-    """A page as store.ts is one: applies messages, and notices a gap."""
-
-    def __init__(self, snapshot: dict[str, Any]) -> None:
-        self.load(snapshot)
-        self.gaps = 0
-
-    def load(self, snapshot: dict[str, Any]) -> None:
-        copy = json.loads(json.dumps(snapshot, allow_nan=False))
-        self.n, self.lines, self.data = copy["n"], {line["id"]: line for line in copy["lines"]}, copy["data"]
-        self.order = [line["id"] for line in copy["lines"]]
-
-    def apply(self, message: dict[str, Any]) -> None:
-        if message["type"] == "snapshot":
-            self.load(message)
-            return
-        assert message["type"] == "delta"
-        if message["n"] != self.n + 1:
-            self.gaps += 1
-            return
-        self.n = message["n"]
-        message = json.loads(json.dumps(message, allow_nan=False))
-        self.lines |= {line["id"]: line for line in message.get("lines", ())}
-        self.order = message.get("order", self.order)
-        self.data = message.get("data", self.data)
-        self.data["marks"] = message.get("marks", self.data["marks"])
-        self.upsert(message.get("rows", {}))
-
-    def upsert(self, rows: dict[str, list[Any]]) -> None:
-        known = list(zip(self.data["batches"]["runId"], self.data["batches"]["batchId"], strict=True))
-        for at, key in enumerate(zip(rows.get("runId", ()), rows.get("batchId", ()), strict=True)):
-            row = {name: column[at] for name, column in rows.items()}
-            for name, column in self.data["batches"].items():
-                if key in known:
-                    column[known.index(key)] = row.get(name)
-                else:
-                    column.append(row.get(name))
-            if key not in known:
-                known.append(key)
+@pytest.fixture(scope="module")
+def pages() -> Iterator[Pages]:
+    driven = Pages()
+    yield driven
+    driven.close()
 
 
 @pytest.fixture
@@ -80,10 +50,10 @@ def same(page: Page, history: History) -> None:
     assert page.data == fresh
 
 
-def test_deltas_give_what_a_fresh_picture_gives(watch: FakeWatch) -> None:
+def test_deltas_give_what_a_fresh_picture_gives(watch: FakeWatch, pages: Pages) -> None:
     """After any number of steps, each of some batches, a page has exactly the rows of a fresh snapshot."""
     sender = delivery(watch)
-    page = Page(sender.snapshot())
+    page = pages.open(sender.snapshot())
     for count in (1, 3, 1, 12, 0, 2):
         for _ in range(count):
             watch.add()
@@ -91,7 +61,7 @@ def test_deltas_give_what_a_fresh_picture_gives(watch: FakeWatch) -> None:
         if message is not None:
             page.apply(message)
         same(page, watch.histories()[0])
-    assert page.gaps == 0
+    assert set(page.outcomes) == {"applied"}
 
 
 def test_nothing_new_sends_nothing(watch: FakeWatch) -> None:
@@ -105,16 +75,16 @@ def test_nothing_new_sends_nothing(watch: FakeWatch) -> None:
     assert sender.n == before
 
 
-def test_late_numbers_of_a_batch_arrive(watch: FakeWatch) -> None:
+def test_late_numbers_of_a_batch_arrive(watch: FakeWatch, pages: Pages) -> None:
     """The numbers of a batch's tasks come after the batch was sent: its row is sent again, and is not doubled."""
     history = watch.histories()[0]
     history.set_tasks("run-1", 19, {"tasks.count": 4.0})
     sender = delivery(watch)
-    page = Page(sender.snapshot())
+    page = pages.open(sender.snapshot())
     watch.add()
-    page.apply(sender.step() or {})
+    page.apply(sender.step())
     history.set_tasks("run-1", 20, {"tasks.count": 8.0})
-    page.apply(sender.step() or {})
+    page.apply(sender.step())
     same(page, history)
     assert page.data["batches"]["tasks.count"][-1] == 8
 
@@ -134,14 +104,14 @@ def test_new_kinds_of_charts_send_the_whole_picture(watch: FakeWatch) -> None:
     assert {root["name"] for root in message["charts"]["roots"]} >= {"state-rows", "event-time"}
 
 
-def test_a_long_run_is_cut_anew_before_it_grows_without_end(watch: FakeWatch) -> None:
+def test_a_long_run_is_cut_anew_before_it_grows_without_end(watch: FakeWatch, pages: Pages) -> None:
     """A page never holds many more rows than a fresh picture."""
     sender = delivery(watch)
-    page = Page(sender.snapshot())
+    page = pages.open(sender.snapshot())
     for _ in range(25):
         for _ in range(50):
             watch.add()
-        page.apply(sender.step() or {})
+        page.apply(sender.step())
         assert len(page.data["batches"]["batchId"]) <= charts.MAX_ROWS + EXTRA_ROWS
     assert page.data["batches"]["batchId"][-1] == watch.histories()[0].seen - 1
 
@@ -171,16 +141,15 @@ def test_the_worst_query_is_selected_and_stays(watch: FakeWatch) -> None:
     assert sender.snapshot()["selected"] == shown
 
 
-def test_lines_change_order_and_vanish() -> None:
-    """The page is told of a changed order, and sends no line twice."""
+def test_lines_change_order_and_vanish(pages: Pages) -> None:
+    """After lines vanished a page has those that a fresh page would get, in their order, each once."""
     watch = FakeWatch(scene="several")
     sender = delivery(watch)
-    page = Page(sender.snapshot())
+    page = pages.open(sender.snapshot())
     watch._made = [h for h in watch._made if not (h.name or "").startswith("backfill")]
-    message = sender.step()
-    assert message is not None
-    page.apply(message)
-    assert len(page.order) == len(watch._made)
+    page.apply(sender.step())
+    assert len(page.lines) == len(watch._made)
+    assert list(page.lines.values()) == json.loads(json.dumps(sender.snapshot()["lines"]))
 
 
 def test_every_picture_is_plain_json() -> None:
@@ -261,23 +230,30 @@ def test_a_page_attaches_with_the_picture_as_of_now(watch: FakeWatch, made: dash
     assert "snapshot" not in made.get_state("theme")
 
 
-def test_a_second_page_does_not_lose_the_first(watch: FakeWatch, made: dashboard.Dashboard) -> None:
+def test_a_second_page_does_not_lose_the_first(watch: FakeWatch, made: dashboard.Dashboard, pages: Pages) -> None:
     """When another page attaches, those that are there step along or notice that a number is missing."""
-    page = Page(made.get_state()["snapshot"])
+    page = pages.open(made.get_state()["snapshot"])
     wire = Wire(made)
     made._receive({"type": "visible", "view": "a", "visible": False})
     watch.add()
-    second = Page(made.get_state()["snapshot"])
+    picture = made.get_state()["snapshot"]
+    second = pages.open(picture)
+    watch.add()
+    later = wait_until(lambda: [sent for sent in wire.messages if sent["n"] > picture["n"]], 5, "no update")
+    second.apply(later[0])
+    assert second.outcomes[-1] == "applied"
     for message in wire.messages:
-        if message["type"] != "alive":
-            page.apply(message)
+        page.apply(message)
+    assert page.outcomes[:2] == ["applied", "applied"], "the picture, and the step before the second page's picture"
+    assert page.outcomes[-1] == "gap"
     watch.add()
     made._receive({"type": "resync"})
     answer = wire.messages[-1]
     assert answer["type"] == "snapshot"
-    for one in (page, second):
-        one.apply(answer)
-        same(one, watch.histories()[0])
+    for attached in (page, second):
+        attached.apply(answer)
+        assert attached.outcomes[-1] == "applied"
+        same(attached, watch.histories()[0])
 
 
 def test_at_most_four_updates_a_second(watch: FakeWatch, made: dashboard.Dashboard) -> None:
@@ -291,9 +267,9 @@ def test_at_most_four_updates_a_second(watch: FakeWatch, made: dashboard.Dashboa
     assert time.monotonic() - began >= 4 * 0.25
 
 
-def test_nothing_is_sent_while_nothing_is_visible(watch: FakeWatch, made: dashboard.Dashboard) -> None:
+def test_nothing_is_sent_while_nothing_is_visible(watch: FakeWatch, made: dashboard.Dashboard, pages: Pages) -> None:
     """Hidden views get nothing; what was missed comes in one message when one is looked at again."""
-    page = Page(made.get_state()["snapshot"])
+    page = pages.open(made.get_state()["snapshot"])
     wire = Wire(made)
     made._receive({"type": "visible", "view": "a", "visible": False})
     wait_until(lambda: watch.views == 0, 5, "the probe is not told that nobody looks")
@@ -312,11 +288,36 @@ def test_nothing_is_sent_while_nothing_is_visible(watch: FakeWatch, made: dashbo
 
 
 @pytest.mark.parametrize(
-    "content", [None, 7, [], {}, {"type": "select"}, {"type": "hide", "code": "nonsense"}, {"type": "visible"}]
+    ("content", "warned"),
+    [
+        (None, False),
+        (7, False),
+        ([], False),
+        ({}, False),
+        ({"type": ["select"]}, False),
+        ({"type": "select"}, False),
+        ({"type": "select", "id": "nonsense"}, False),
+        ({"type": "visible"}, False),
+        ({"type": "visible", "visible": True, "view": None}, False),
+        ({"type": "hide"}, True),
+        ({"type": "hide", "code": "nonsense"}, True),
+    ],
 )
-def test_a_strange_message_is_ignored(made: dashboard.Dashboard, content: Any) -> None:
-    """What a page sends never raises into the kernel's loop."""
+def test_a_strange_message_changes_nothing(
+    made: dashboard.Dashboard, caplog: pytest.LogCaptureFixture, content: Any, warned: bool
+) -> None:
+    """What a page sends never raises into the kernel's loop; only a rule that is not there is worth a warning."""
+    made.get_state()
+    wire = Wire(made)
+
+    def known() -> tuple[Any, ...]:
+        return set(made._leases._views), made._delivery.selected, made._stills._begun, rules.off
+
+    before = known()
     made._receive(content)
+    assert known() == before
+    assert not [message for message in wire.messages if message["type"] == "snapshot"]
+    assert [record.message for record in caplog.records] == ["A message of a page could not be handled"] * warned
 
 
 def test_an_unknown_query_is_an_error_at_once(watch: FakeWatch) -> None:
@@ -448,15 +449,15 @@ def test_no_still_where_no_page_hides_it(watch: FakeWatch, made: dashboard.Dashb
     assert len(shown) == 8, "nothing after the end"
 
 
-def test_after_a_step_that_failed_all_is_sent(watch: FakeWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_step_that_failed_all_is_sent(watch: FakeWatch, monkeypatch: pytest.MonkeyPatch, pages: Pages) -> None:
     """Half a step is never the base of the next one: what it would have told is in a new picture."""
     sender = delivery(watch)
-    page = Page(sender.snapshot())
+    page = pages.open(sender.snapshot())
     watch.add()
     with monkeypatch.context() as broken:
         broken.setattr(charts, "rows_after", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             sender.step()
-    page.apply(sender.step() or {})
+    page.apply(sender.step())
     same(page, watch.histories()[0])
     assert page.lines[watch.histories()[0].id]["batch"]["id"] == "20"

@@ -1,10 +1,10 @@
 // The same dashboard in a report: one file, no kernel, BokehJS already on the page.
 
-import type { Bokeh } from "../shared/bokeh.ts";
-import { Dashboard } from "../shared/dashboard.ts";
-import type { Snapshot } from "../shared/protocol.ts";
-import { Store } from "../shared/store.ts";
-import type { Wish } from "../shared/theme.ts";
+import type { Bokeh } from "../charts/bokeh.ts";
+import { Dashboard } from "../panels/dashboard.ts";
+import type { Snapshot } from "../wire/protocol.ts";
+import { Store } from "../wire/store.ts";
+import type { Wish } from "../dom/theme.ts";
 
 function mount(): void {
   const data = document.getElementById("streamwatch-data");

@@ -1,10 +1,10 @@
 // The dashboard in a notebook, as an anywidget module. One store a model; each view renders from it.
 
-import { loadBokeh } from "../shared/bokeh.ts";
-import { Dashboard } from "../shared/dashboard.ts";
-import { Link, type Model } from "../shared/link.ts";
-import { Store } from "../shared/store.ts";
-import type { Wish } from "../shared/theme.ts";
+import { loadBokeh } from "../charts/bokeh.ts";
+import { Dashboard } from "../panels/dashboard.ts";
+import { Link, type Model } from "../wire/link.ts";
+import { Store } from "../wire/store.ts";
+import type { Wish } from "../dom/theme.ts";
 
 interface Shared {
   store: Store;

@@ -43,10 +43,7 @@ export class Link {
       ["comm:close", () => this.lost()],
     ];
     for (const [name, handler] of this.handlers) model.on(name, handler);
-    this.timers = [
-      setInterval(() => this.repeat(), REPEAT_MS),
-      setInterval(() => this.renew(), RENEW_MS),
-    ];
+    this.timers = [setInterval(() => this.repeat(), REPEAT_MS), setInterval(() => this.renew(), RENEW_MS)];
   }
 
   /** Calls `changed` when the connection is lost or is back. */

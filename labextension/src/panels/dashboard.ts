@@ -1,22 +1,22 @@
 // One view of a dashboard: overview, hints, charts, numbers, facts. It renders from a store and holds no truth.
 
 import { Announcer } from "./announcer.ts";
-import type { Bokeh } from "./bokeh.ts";
-import { Charts } from "./charts.ts";
+import type { Bokeh } from "../charts/bokeh.ts";
+import { Charts } from "../charts/charts.ts";
 import { CheckpointCard } from "./checkpoint.ts";
-import { Cursor } from "./cursor.ts";
+import { Cursor } from "../charts/cursor.ts";
 import { Facts, Numbers } from "./details.ts";
 import { explaining } from "./evidence.ts";
-import { button, h, setShown, setText } from "./dom.ts";
-import { clock, zone } from "./format.ts";
+import { button, h, setShown, setText } from "../dom/dom.ts";
+import { clock, zone } from "../dom/format.ts";
 import { Hints } from "./hints.ts";
-import { handleKey } from "./keys.ts";
-import { statusText, type Link } from "./link.ts";
+import { handleKey } from "../dom/keys.ts";
+import { statusText, type Link } from "../wire/link.ts";
 import { Overview } from "./overview.ts";
-import { Pace } from "./pace.ts";
-import type { Columns } from "./protocol.ts";
-import { length, spans, type Change, type Store } from "./store.ts";
-import { followTheme, type Wish } from "./theme.ts";
+import { Pace } from "../charts/pace.ts";
+import type { Columns, Data } from "../wire/protocol.ts";
+import { length, spans, type Change, type Store } from "../wire/store.ts";
+import { followTheme, type Wish } from "../dom/theme.ts";
 
 export interface Options {
   store: Store;
@@ -135,7 +135,8 @@ export class Dashboard {
     element.append(this.announcer.element);
     element.addEventListener("keydown", (event) => {
       handleKey(event, {
-        batch: (step) => this.stepBatch(step), query: (step) => this.stepQuery(step),
+        batch: (step) => this.stepBatch(step),
+        query: (step) => this.stepQuery(step),
         live: () => this.goLive(),
       });
     });
@@ -156,7 +157,7 @@ export class Dashboard {
     return this.onScreen && document.visibilityState === "visible" && this.element.isConnected;
   }
 
-  /** Whether style hides the stills of this view (base.css): they stand around it, in the outputs of a cell. */
+  /** Whether style hides the stills of this view (style/stills.css): they stand around it, in the outputs of a cell. */
   private hidesStills(): boolean {
     const before = this.element.closest(".jp-OutputArea-child")?.previousElementSibling;
     return CSS.supports("selector(:has(a))") && Boolean(before?.querySelector(".sw-still"));
@@ -177,7 +178,8 @@ export class Dashboard {
   }
 
   private paint(): void {
-    const { dirty, options: { store } } = this;
+    const { dirty } = this;
+    const { store } = this.options;
     this.dirty = { lines: false, charts: false, data: false, session: false };
     if (this.wanted !== null && (store.selected === this.wanted || !store.line(this.wanted))) this.wanted = null;
     if (dirty.session || dirty.lines) this.paintStatus();
@@ -195,7 +197,7 @@ export class Dashboard {
     if (charts.ready && cursor.isReading) this.dirty.data = true;
     else {
       pace.begin();
-      charts.fill(this.options.store.data ?? { batches: {}, marks: {} });
+      charts.fill(this.data);
     }
     charts.describe(this.lastRow());
     this.paintCursor();
@@ -323,7 +325,7 @@ export class Dashboard {
 
   private pin(row: number): void {
     if (row < 0) return;
-    this.charts.reach(row, this.options.store.data ?? { batches: {}, marks: {} });
+    this.charts.reach(row, this.data);
     this.cursor.pin(this.batches, row);
     this.paintCursor();
   }
@@ -343,7 +345,11 @@ export class Dashboard {
     return length(this.batches) - 1;
   }
 
+  private get data(): Data {
+    return this.options.store.data ?? { batches: {}, marks: {} };
+  }
+
   private get batches(): Columns {
-    return this.options.store.data?.batches ?? {};
+    return this.data.batches;
   }
 }

@@ -1,8 +1,8 @@
 // The checkpoint of the selected query: folded, its summary says what a restart would do.
 
-import { withCopy } from "./copy.ts";
-import { h, setShown, setText } from "./dom.ts";
-import type { Checkpoint, Line } from "./protocol.ts";
+import { withCopy } from "../dom/copy.ts";
+import { h, setShown, setText } from "../dom/dom.ts";
+import type { Checkpoint, Line } from "../wire/protocol.ts";
 
 /** Where it is, how far it is, what a restart does, and which settings of the session it overrides. */
 export class CheckpointCard {

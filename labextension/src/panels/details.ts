@@ -1,8 +1,8 @@
 // Below the charts: all numbers of one batch, and what is known of the query itself. Both folded.
 
-import { h, setShown, setText } from "./dom.ts";
-import { UNKNOWN, exact } from "./format.ts";
-import type { Cell, Columns, Line } from "./protocol.ts";
+import { h, setShown, setText } from "../dom/dom.ts";
+import { UNKNOWN, exact } from "../dom/format.ts";
+import type { Cell, Columns, Line } from "../wire/protocol.ts";
 
 /** Spark's columns; what the charts draw from them stands beside them under longer names. */
 const SPARKS = /^(\w+|(durationMs|eventTime|sink|state(\[\d+\])?|source\[\d+\])\.\w+|tasks\..+)$/;

@@ -1,10 +1,10 @@
 // The hints of the selected query: what was found, what shows it, and, folded, why and what to do.
 
-import { withCopy } from "./copy.ts";
-import { button, h, setAttribute, setShown, setText } from "./dom.ts";
-import { clock, duration, exact, number, percent, rate, size } from "./format.ts";
-import { levelShape } from "./overview.ts";
-import type { Evidence, Hint, Line } from "./protocol.ts";
+import { withCopy } from "../dom/copy.ts";
+import { button, h, setAttribute, setShown, setText } from "../dom/dom.ts";
+import { clock, duration, exact, number, percent, rate, size } from "../dom/format.ts";
+import { levelShape } from "../dom/shapes.ts";
+import type { Evidence, Hint, Line } from "../wire/protocol.ts";
 
 const FORMATS: Record<string, (value: number) => string> = {
   ms: duration,

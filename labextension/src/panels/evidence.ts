@@ -1,6 +1,6 @@
 // Which chart shows what a hint rests on.
 
-import type { ChartRoot, Hint } from "./protocol.ts";
+import type { ChartRoot, Hint } from "../wire/protocol.ts";
 
 /** Where several charts show something of a hint, the one that stands first here says most about it. */
 const TELLING = ["batch-time", "event-time", "state-rows", "state-memory", "backlog", "rows-per-batch"];

@@ -1,6 +1,6 @@
 // Which batch is looked at: one that keys or a hint have pinned, else the one under the pointer, else none.
 
-import type { Cell, Columns } from "./protocol.ts";
+import type { Cell, Columns } from "../wire/protocol.ts";
 
 /** After this time without a move the pointer counts as forgotten, and the charts go on. */
 const READING_MS = 8_000;

@@ -1,7 +1,7 @@
 // What is spoken to those who do not see the dashboard.
 
-import { h, setText } from "./dom.ts";
-import type { Line } from "./protocol.ts";
+import { h, setText } from "../dom/dom.ts";
+import type { Line } from "../wire/protocol.ts";
 
 /** Speaks of changed states only: numbers that move would never stop talking. */
 export class Announcer {

@@ -1,11 +1,11 @@
 // The charts of one query: one Bokeh document, one root a chart, headers in HTML that are title, legend and values.
 
 import type { Bokeh, BokehDocument, BokehRange, BokehSource, BokehView, BokehViews } from "./bokeh.ts";
-import { h, setAttribute, setShown, setText, svg } from "./dom.ts";
-import { exact, shifted, write } from "./format.ts";
-import { levelShape } from "./overview.ts";
-import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "./protocol.ts";
-import { length } from "./store.ts";
+import { h, setAttribute, setShown, setText, svg } from "../dom/dom.ts";
+import { exact, shifted, write } from "../dom/format.ts";
+import { levelShape } from "../dom/shapes.ts";
+import type { Cell, ChartRoot, Charts as ChartSet, Columns, Data, Hint, Series } from "../wire/protocol.ts";
+import { length } from "../wire/store.ts";
 
 /** One chart in the page: its header, its place, and Bokeh's view once it is there. */
 interface Panel {
@@ -207,7 +207,8 @@ export class Charts {
       const label = h("bdi", "sw-series-label", series.label);
       legend.append(h("span", "sw-series", ...mark(series), label, value));
     }
-    const said = root.title.toLowerCase().split(" ").includes(root.unit.split("/")[0] ?? "");
+    const [counted = ""] = root.unit.split("/");
+    const said = root.title.toLowerCase().split(" ").includes(counted);
     const unit = said ? [] : [h("span", "sw-unit", `(${root.unit})`)];
     const hint = h("span", "sw-shape");
     hint.hidden = true;
