@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model import watched
-from jupyter_streamwatch.model.events import TERMINATED
 from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recordings.recording import Recording
@@ -23,11 +22,11 @@ from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.spark.events.open import active_session
 from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.watching.collector import Collector
-from jupyter_streamwatch.watching.hint_calls import HintWatcher
+from jupyter_streamwatch.watching.hint_calls import HintCalls
 from jupyter_streamwatch.watching.session import Attachment, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis import Diagnosis, Hint
     from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.report.static import Static
-    from jupyter_streamwatch.spark.events.base import Arrival
 
 FRESH = 2.0  # seconds that a read waits for the last events of a run that is over
 
@@ -79,7 +77,8 @@ def watch(
         raise RuntimeError(NO_SESSION if find_spec("pyspark") else NO_PYSPARK)
     with _watches_lock:
         found = _watch_of(session)
-        found._state(stated)
+        if stated is not None:
+            found._collector.state_trigger(stated)
         found._attach(session)
         if record is not None:
             found._record(record)
@@ -99,16 +98,9 @@ class Watch:
     def __init__(self) -> None:
         """Not attached to anything yet; use :func:`watch`."""
         self._attachment: Attachment | None = None
-        self._trigger: Trigger | None = None
-        self._subscribers: list[Callable[[], None]] = []
-        self._shown = 0
-        self._recorder: Recorder | None = None
         self._left: Static | None = None
-        self._collector = Collector(self._read, keep=StreamWatch.instance().batches_kept)
-        self._collector.observers.append(self._on_event)
-        self._collector.changed = self._tell
-        self._collector.prepare = self._prepare
-        self._hints = HintWatcher(self._collector.histories, self._collector.note)
+        self._collector = Collector(keep=StreamWatch.instance().batches_kept)
+        self._hints = HintCalls(self._collector)
 
     @staticmethod
     def current() -> Watch | None:
@@ -215,17 +207,11 @@ class Watch:
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback()`` on a thread of ours after something changed; returns a function that ends it."""
-        self._subscribers.append(callback)
-
-        def remove() -> None:
-            if callback in self._subscribers:
-                self._subscribers.remove(callback)
-
-        return remove
+        return self._collector.views.subscribe(callback)
 
     def shown(self, visible: bool) -> None:
         """One view more (True) or less (False) is visible: while one is, running batches are looked at more often."""
-        self._shown = max(0, self._shown + (1 if visible else -1))
+        self._collector.views.show(visible)
         if visible and self._attachment is not None:
             self._attachment.hurry()
 
@@ -256,42 +242,30 @@ class Watch:
     def _serves(self, session: Any) -> bool:
         return self._attachment is not None and self._attachment.bridge.serves(session)
 
-    def _state(self, trigger: Trigger | None) -> None:
-        if trigger is not None:
-            self._trigger = trigger
-            for history in self._collector.histories():
-                history.state_trigger(trigger)
-
-    def _prepare(self, history: History) -> None:
-        if self._trigger is not None:
-            history.state_trigger(self._trigger)
-
     def _attach(self, session: Any) -> None:
         before = self._attachment
         if before is not None and before.bridge.serves(session) and before.session.state != "stopped":
             before.bridge.keep()
             return
-        new = Attachment(
-            session, self._collector, shown=self._is_shown, changed=self._tell, each_round=self._hints.look
-        )
+        new = Attachment(session, self._collector, self._hints)
         if new.session.state != "live":
             raise RuntimeError(new.session.text)
         if before is not None:
             before.lose()
             before.close()
         self._collector.start()
-        new.learned = self._record_learned
         self._attachment = new
         try:
             new.open()
         except Exception as error:
             self._attachment = None
+            new.close()
             raise RuntimeError(f"This Spark session cannot be listened to: {error}") from error
         if self in _watches:
             _watches.remove(self)
         _watches.append(self)
         watched.add(self)
-        self._tell()
+        self._collector.views.tell()
 
     def _leave(self) -> Static:
         from jupyter_streamwatch.report.static import static
@@ -302,45 +276,13 @@ class Watch:
             self._attachment.close()
         self._collector.close()
         self._attachment = None
-        if self._recorder is not None:
-            self._recorder.close()
+        if self._collector.recorder is not None:
+            self._collector.recorder.close()
         now = time.time() * 1000 if session.state == "live" else None
         left = static([history.snapshot() for history in self._collector.histories()], session, now=now)
         self._left = left  # before the views are told: they swap what they show to it
-        self._tell()
+        self._collector.views.tell()
         return left
-
-    # On threads of ours
-
-    def _read(self, arrival: Arrival) -> Mapping[str, Any]:
-        if self._attachment is None:
-            raise RuntimeError("watching was stopped")
-        return self._attachment.bridge.read(arrival)
-
-    def _on_event(self, event: Mapping[str, Any]) -> None:
-        if self._recorder is not None:
-            self._recorder.write(event)
-        if self._attachment is not None:
-            self._attachment.on_event(event)
-            if event["event"] == TERMINATED:
-                self._attachment.soon(self._hints.look)
-
-    def _record_learned(self, line: Mapping[str, Any]) -> None:
-        if self._recorder is not None:
-            self._recorder.write(line)
-
-    def _is_shown(self) -> bool:
-        return self._shown > 0
-
-    def _tell(self) -> None:
-        for callback in tuple(self._subscribers):
-            self._call(callback)
-
-    def _call(self, callback: Callable[[], None]) -> None:
-        try:
-            callback()
-        except Exception as error:
-            self._collector.note(f"A view could not be told of a change: {type(error).__name__}: {error}")
 
     # Recording
 
@@ -348,8 +290,9 @@ class Watch:
         return self._attachment.environment() if self._attachment is not None else {}
 
     def _record(self, path: str | Path) -> None:
-        if self._recorder is not None:
-            if self._recorder.writes_to(path):
+        recorder = self._collector.recorder
+        if recorder is not None:
+            if recorder.writes_to(path):
                 return
-            self._recorder.close()
-        self._recorder = Recorder(path, self._environment(), self._collector.note)
+            recorder.close()
+        self._collector.recorder = Recorder(path, self._environment(), self._collector.note)

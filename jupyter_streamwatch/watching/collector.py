@@ -16,9 +16,13 @@ from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import ONCE
 from jupyter_streamwatch.spark.events import stops
 from jupyter_streamwatch.spark.events.base import Arrival
+from jupyter_streamwatch.watching.views import Views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from jupyter_streamwatch.model.trigger import Trigger
+    from jupyter_streamwatch.recordings.writer import Recorder
 
 T = TypeVar("T")
 
@@ -35,14 +39,15 @@ _MARK = "mark"  # an arrival of ours: everything before it has been handled
 class Collector:
     """Owns the histories of a watch and the thread that writes them."""
 
-    def __init__(self, read: Callable[[Arrival], Mapping[str, Any]], *, keep: int = 10_000, limit: int = LIMIT) -> None:
-        """Arrivals are turned into plain events by ``read``; ``keep`` batches of a query are kept in full."""
-        self.read = read
+    def __init__(self, *, keep: int = 10_000, limit: int = LIMIT) -> None:
+        """Keep ``keep`` batches of a query in full, and at most ``limit`` arrivals in the queue."""
+        self.views = Views(self.note)  # told after a burst of events
+        self.read: Callable[[Arrival], Mapping[str, Any]] = _nobody_reads  # makes plain events of arrivals
+        self.recorder: Recorder | None = None  # gets each event once it is in its history
         self.missed = 0
         self.problems: deque[str] = deque(maxlen=PROBLEMS)
         self.observers: list[Callable[[Mapping[str, Any]], None]] = []  # each event once it is in its history
-        self.changed: Callable[[], None] = _nothing  # after a burst of events
-        self.prepare: Callable[[History], None] = _nothing_of  # a history that is new
+        self._stated: Trigger | None = None
         self._keep = keep
         self._limit = limit
         self._queue: deque[Arrival] = deque()
@@ -103,6 +108,18 @@ class Collector:
         """The live history of this id."""
         return self._histories.get(id)
 
+    def state_trigger(self, trigger: Trigger) -> None:
+        """The trigger that the user states, for the queries of now and of later."""
+        with self._state:
+            self._stated = trigger
+            for history in self._histories.values():
+                history.state_trigger(trigger)
+
+    def record(self, line: Mapping[str, Any]) -> None:
+        """Write a line to the recording, if there is one."""
+        if self.recorder is not None:
+            self.recorder.write(line)
+
     def note_trigger(self, runId: str, kind: str) -> None:
         """Remember the kind of a run's trigger: a run that ends itself is not replaced by the next one."""
         _remember(self._kinds, runId, kind)
@@ -123,6 +140,7 @@ class Collector:
             return
         if known is None:
             return
+        self.record(known)
         for observer in tuple(self.observers):
             self._pass_on(observer, known)
 
@@ -140,7 +158,7 @@ class Collector:
             while self._queue:
                 handled = self._handle(self._queue.popleft()) or handled
             if handled:
-                self._tell()
+                self.views.tell()
 
     def _handle(self, arrival: Arrival) -> bool:
         if arrival.kind == _MARK:
@@ -153,12 +171,6 @@ class Collector:
             return False
         self.apply(event)
         return True
-
-    def _tell(self) -> None:
-        try:
-            self.changed()
-        except Exception as error:
-            self.note(f"{_first_line(error)} ({type(error).__name__}), while a view was told of a change.")
 
     def _write(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the event as observers get it, None when it was known already."""
@@ -195,7 +207,8 @@ class Collector:
         if history is None:
             history = self._histories[id] = History(id, name, keep=self._keep)
             self._forget_old()
-            self.prepare(history)
+            if self._stated is not None:
+                history.state_trigger(self._stated)
         return history
 
     def _forget_old(self) -> None:
@@ -222,9 +235,5 @@ def _first_line(error: BaseException) -> str:
     return text.splitlines()[0][:300] if text else type(error).__name__
 
 
-def _nothing() -> None:
-    pass
-
-
-def _nothing_of(history: History) -> None:
-    pass
+def _nobody_reads(arrival: Arrival) -> Mapping[str, Any]:
+    raise RuntimeError(f"a {arrival.kind} event came while nothing is watched")

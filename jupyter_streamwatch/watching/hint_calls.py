@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.diagnosis import Hint
     from jupyter_streamwatch.model.history import History
+    from jupyter_streamwatch.watching.collector import Collector
 
 
 _JUDGED = frozenset({"keeping-up", "at-capacity", "falling-behind", "catching-up", "finished"})
 """Verdicts of a run that has shown enough to say that a hint is gone."""
 
 
-class HintWatcher:
+class HintCalls:
     """Diagnoses histories that changed and tells callbacks of codes that were not there before.
 
     Within a run a code is told once, however often it comes and goes, and once more if it becomes critical. When a
     later run of the query is judged without it, it has cleared; raised anew, it is told again.
     """
 
-    def __init__(self, histories: Callable[[], list[History]], note: Callable[[str], None]) -> None:
-        """``histories()`` gives the live histories; ``note`` keeps a sentence about what went wrong."""
-        self._histories = histories
-        self._note = note
+    def __init__(self, collector: Collector) -> None:
+        """Look at the histories of ``collector``, which also keeps a sentence about what went wrong."""
+        self._collector = collector
         self._lock = threading.Lock()
         # Number of the callback -> (id of the query, code) -> the run in which it was seen last; whether critical.
         self._raised: dict[int, dict[tuple[str, str], tuple[str, bool]]] = {}
@@ -61,7 +61,7 @@ class HintWatcher:
             return
         from jupyter_streamwatch.diagnosis import diagnose
 
-        histories = self._histories()
+        histories = self._collector.histories()
         for history in histories:
             version = history.version
             live = history.running is not None  # a batch that gets stuck changes nothing but the clock
@@ -72,7 +72,7 @@ class HintWatcher:
             try:
                 found = diagnose(snapshot, now=time.time() * 1000, others=histories)
             except Exception as error:
-                self._note(
+                self._collector.note(
                     f"{query_name(history.name, history.id)} could not be diagnosed: {type(error).__name__}: {error}"
                 )
                 continue
@@ -107,4 +107,4 @@ class HintWatcher:
         try:
             callback(history, hint)
         except Exception as error:
-            self._note(f"An on_hint callback raised {type(error).__name__}: {error}")
+            self._collector.note(f"An on_hint callback raised {type(error).__name__}: {error}")

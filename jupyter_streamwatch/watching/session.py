@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.model.history import History
     from jupyter_streamwatch.watching.collector import Collector
+    from jupyter_streamwatch.watching.hint_calls import HintCalls
 
 READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
 # Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.
@@ -54,22 +55,16 @@ class Attachment:
         self,
         spark: Any,
         collector: Collector,
-        *,
-        shown: Callable[[], bool],
-        changed: Callable[[], None],
-        each_round: Callable[[], None],
+        hints: HintCalls,
     ) -> None:
-        """``shown()`` says whether somebody looks; ``changed()`` tells the views."""
+        """``hints`` are looked for in every round, and when a run has ended."""
         self.bridge = open_bridge(spark)
-        self.learned: Callable[[Mapping[str, Any]], None] = _nothing_of  # facts and tasks, as lines of a recording
         self._collector = collector
-        self._changed = changed
-        self._after_round = each_round
+        self._hints = hints
         self._handles: dict[str, Any] = {}  # runId -> query object or None, of active runs
         self._reads: dict[str, int] = {}  # runId -> reads of its facts that are still to come
         self._foreign: set[str] = set()  # runs of other sessions, which send no events
         self._lost = False
-        self._shown = shown
         self._prober = Prober(pace=self._pace, each_round=self._look)
         self._cards = Cards(spark, soon=self._prober.soon, history=collector.history, learned=self._learn)
 
@@ -79,6 +74,8 @@ class Attachment:
         Raises:
             Exception: what Spark raises when the session cannot be listened to.
         """
+        self._collector.read = self.bridge.read
+        self._collector.observers.append(self.on_event)
         with self._collector.held():  # events that arrive meanwhile come after what was before
             self.bridge.attach(self._collector.put)
             self._take_in_running()
@@ -92,6 +89,8 @@ class Attachment:
         """Stop listening and asking."""
         atexit.unregister(self.bridge.detach)
         self.bridge.detach()
+        if self.on_event in self._collector.observers:
+            self._collector.observers.remove(self.on_event)
         self._prober.close()
         self._handles.clear()
 
@@ -138,6 +137,7 @@ class Attachment:
             self._handles.pop(runId, None)
             self._reads.pop(runId, None)
             self._cards.end(id, runId)
+            self.soon(self._hints.look)
         elif kind == PROGRESS and event["progress"].kind != "idle":
             self._on_batch(id, runId, event["progress"].batchId)
 
@@ -162,7 +162,7 @@ class Attachment:
             self._end({run.runId for run in history.runs if run.state == "active"}, history, ask=False)
             history.set_running(None)
         self._handles.clear()
-        self._changed()
+        self._collector.views.tell()
 
     def _take_in_running(self) -> None:
         """Queries that run already appear at once, with what Spark still remembers of them."""
@@ -201,13 +201,13 @@ class Attachment:
         return (None, None) if query is None else self.bridge.ask(lambda: failure_of(query), (None, None))
 
     def _pace(self) -> float:
-        return SHOWN_PACE if self._shown() else StreamWatch.instance().probe_seconds
+        return SHOWN_PACE if self._collector.views.shown else StreamWatch.instance().probe_seconds
 
     # On the probe's thread
 
     def _learn(self, line: Mapping[str, Any]) -> None:
-        self.learned(line)
-        self._changed()
+        self._collector.record(line)
+        self._collector.views.tell()
 
     def _read_facts(self, id: str, runId: str, query: Any, tries: int) -> None:
         history = self._collector.history(id)
@@ -247,12 +247,8 @@ class Attachment:
                 query = self._handles.get(run.runId)
                 classic = self.bridge.mode == "classic"
                 changed = look_at(self.bridge.spark, history, run.runId, query, classic=classic) or changed
-                if self._shown():
+                if self._collector.views.shown:
                     self._cards.look(history)
-        self._after_round()
+        self._hints.look()
         if changed:
-            self._changed()
-
-
-def _nothing_of(line: Mapping[str, Any]) -> None:
-    pass
+            self._collector.views.tell()

@@ -24,7 +24,8 @@ RATE = 1_000
 def measure(seconds=60):
     """Return what was sent, lost and queued, as a dict."""
     record = testing.progress(rows=10, duration=900).to_dict()
-    collector = Collector(lambda arrival: {"event": "progress", "at": arrival.at, "progress": arrival.payload})
+    collector = Collector()
+    collector.read = lambda arrival: {"event": "progress", "at": arrival.at, "progress": arrival.payload}
     collector.start()
     pause, most, begin = threading.Event(), 0, time.monotonic()
     cpu = time.process_time()

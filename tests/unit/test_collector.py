@@ -21,6 +21,13 @@ ID = "6d1fe2a2-0000-0000-0000-000000000001"
 RUNS = ["9c1d8a00-0000-0000-0000-000000000001", "9c1d8a00-0000-0000-0000-000000000002"]
 
 
+def reading(**limits):
+    """A collector of arrivals that are plain events already."""
+    collector = Collector(**limits)
+    collector.read = plain
+    return collector
+
+
 def record(batch=0, id=ID, run=RUNS[0], **changes):
     return {
         "id": id,
@@ -47,7 +54,7 @@ def progress(*args, **changes):
 
 @pytest.fixture
 def collector():
-    collector = Collector(plain)
+    collector = reading()
     collector.start()
     yield collector
     collector.close()
@@ -73,7 +80,7 @@ def test_events_of_one_query_make_one_history(collector):
 
 def test_a_full_queue_counts_and_does_not_wait():
     """While the collector is held up, what does not fit is counted; the rest is there afterwards."""
-    collector = Collector(plain, limit=100)
+    collector = reading(limit=100)
     collector.start()
     with collector.held():
         begin = time.perf_counter()
@@ -125,7 +132,7 @@ def test_a_failing_observer_does_not_stop_the_others(collector):
 def test_views_are_told_once_a_burst(collector):
     """A hundred events that came together are one change to tell."""
     told = []
-    collector.changed = lambda: told.append(1)
+    collector.views.subscribe(lambda: told.append(1))
     with collector.held():
         for batch in range(100):
             collector.put(progress(batch))
@@ -155,7 +162,7 @@ def events(*, end_first: bool, gap: float = 5.0):
 def test_replaced_is_told_from_stopped_and_started(monkeypatch, end_first, kind, stopped, expected):
     """A run that nobody stopped and that does not end by itself was replaced, whichever event comes first."""
     monkeypatch.setattr(stops, "when", lambda runId: 9_990.0 if stopped else None)
-    collector = Collector(plain)
+    collector = reading()
     collector.note_trigger(RUNS[0], kind)
     for event in events(end_first=end_first):
         collector.apply(event)
@@ -170,7 +177,7 @@ def test_replaced_is_told_from_stopped_and_started(monkeypatch, end_first, kind,
 def test_a_recording_replays_as_it_was_live(monkeypatch, tmp_path, end_first, kind, stopped):
     """Runs read from the file that a watch appends to are those of the watch, in whatever order their events came."""
     monkeypatch.setattr(stops, "when", lambda runId: 9_990.0 if stopped else None)
-    collector = Collector(plain)
+    collector = reading()
     recorder = Recorder(tmp_path / "watch.jsonl", {}, pytest.fail)
     collector.observers.append(recorder.write)
     collector.note_trigger(RUNS[0], kind)
@@ -182,7 +189,7 @@ def test_a_recording_replays_as_it_was_live(monkeypatch, tmp_path, end_first, ki
 
 def test_a_start_long_after_the_end_replaces_nothing(monkeypatch):
     """A run that ended minutes before the next start was not replaced by it."""
-    collector = Collector(plain)
+    collector = reading()
     collector.note_trigger(RUNS[0], "processingTime")
     for event in events(end_first=True, gap=60_000.0):
         collector.apply(event)
@@ -209,7 +216,7 @@ json_values = st.recursive(
 @given(st.sampled_from(sorted(record())), json_values, st.integers(0, 50))
 def test_mutated_records_never_raise(key, value, batch):
     """Whatever stands in a field of a progress record, applying it raises nothing."""
-    collector = Collector(plain)
+    collector = reading()
     collector.apply({"event": "progress", "at": None, "progress": record(batch, **{key: value})})
     collector.apply({"event": "progress", "at": None, "progress": record(batch + 1)})
     assert any(history.id == ID for history in collector.histories())
@@ -217,7 +224,7 @@ def test_mutated_records_never_raise(key, value, batch):
 
 def test_a_thousand_events_a_second_of_a_hundred_queries():
     """Three seconds of 1,000 events a second: nothing is lost, and the queue stays far from full."""
-    collector = Collector(plain)
+    collector = reading()
     collector.start()
     most = 0
     pause = threading.Event()

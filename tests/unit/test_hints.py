@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from jupyter_streamwatch.diagnosis.engine import history_of
 from jupyter_streamwatch.model.progress import Trigger, parse
-from jupyter_streamwatch.watching.hint_calls import HintWatcher
+from jupyter_streamwatch.watching.hint_calls import HintCalls
 from tests.unit.diagnosis.made import BEGIN, records
 
 LATE, QUICK = 2600, 700
@@ -21,7 +23,7 @@ class Told:
         self.history.state_trigger(Trigger.parse(2))
         self.notes = []
         self.codes = []
-        self.watcher = HintWatcher(lambda: [self.history], self.notes.append)
+        self.watcher = HintCalls(SimpleNamespace(histories=lambda: [self.history], note=self.notes.append))
         self.remove = self.watcher.add(lambda history, hint: self.codes.append(hint.code))
         self.begin, self.batch = BEGIN, 0
 
@@ -112,7 +114,7 @@ def test_queries_are_told_apart(told):
     """The same code of two queries is two hints."""
     other = history_of(records(20, ms=LATE, id="query-2"))
     other.state_trigger(Trigger.parse(2))
-    told.watcher._histories = lambda: [told.history, other]
+    told.watcher._collector.histories = lambda: [told.history, other]
     assert told.run("run-1", LATE) == ["falling-behind", "falling-behind"]
 
 
