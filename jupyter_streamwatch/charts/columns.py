@@ -10,6 +10,7 @@ from jupyter_streamwatch.charts import catalogue
 from jupyter_streamwatch.charts.marks import marks
 from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
+from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.model.batches import TIMES
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def data(history: HistoryView, max_rows: int = MAX_ROWS) -> dict[str, dict[str, 
         (UTC). ``batches`` holds every column of the history (raw values) and what the figures draw.
     """
     history = history.snapshot()
-    rows = Rows(history, select(history, max_rows))
+    rows = Rows(history, select(history, max_rows), diagnose(history).backlog)
     return {"batches": _lists(columns(history, rows)), "marks": marks(history, rows)}
 
 
@@ -58,7 +59,7 @@ def rows_after(history: HistoryView, after: int, max_rows: int = MAX_ROWS) -> di
         return None
     # As many rows before as a page can have: a line may come from any of them.
     index = np.arange(max(total - new - max_rows, 0), total)
-    rows = Rows(history, index)
+    rows = Rows(history, index, diagnose(history).backlog)
     made = columns(history, rows)
     first = max(len(index) - new - 1, 0) if new > 0 else len(index)
     return {"batches": _lists({name: values[first:] for name, values in made.items()}), "marks": marks(history, rows)}

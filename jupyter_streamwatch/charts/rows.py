@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jupyter_streamwatch.diagnosis import Backlog
 from jupyter_streamwatch.model.history import History, HistoryView
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ LEAST_SPAN_MS, LEAST_BARS = 10_000.0, 2.0  # of a lone batch the time axis is so
 SILENCE_MS = 60_000.0  # a line ends where nothing came for this long ...
 SILENCE = 10.0  # ... and for this many times the pace before
 
+UNKNOWN = Backlog()
+
 
 class Rows:
     """Some rows of a history, in order: columns by Spark's names, and where on the time axis each row stands.
@@ -36,13 +39,15 @@ class Rows:
         time: epoch ms at which lines have the row's point: the start, the middle of a bin.
         end: epoch ms of the batch's end; its start where the duration is unknown.
         room: epoch ms that the time axis must reach at least, in a row that is the only one.
+        backlog: where the rows that wait in the sources go.
         left, right: epoch ms between which the bar of the row is drawn; bars never overlap.
         line: number that changes where lines must break: at a new run and after a silence.
     """
 
-    def __init__(self, history: HistoryView, index: Index) -> None:
-        """Take the rows at ``index`` (increasing) of a snapshot."""
+    def __init__(self, history: HistoryView, index: Index, backlog: Backlog = UNKNOWN) -> None:
+        """Take the rows at ``index`` (increasing) of a snapshot; ``backlog`` is what its diagnosis says of it."""
         batches = history.batches
+        self.backlog = backlog
         self.batches = batches
         self.index = index
         self.count = np.asarray(batches.count)[index]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_streamwatch import diagnose, testing
+from jupyter_streamwatch import Thresholds, diagnose, rules, testing
 from jupyter_streamwatch.charts.columns import data, rows_after
 from jupyter_streamwatch.charts.document import build, key
 from jupyter_streamwatch.charts.png.picture import png
@@ -99,3 +99,11 @@ def test_the_extension_is_dotted_on_the_page_and_in_the_picture():
     ended = shrinking()
     ended.end(testing.RUN, 1.8e12)
     assert png(history) != png(ended)
+
+
+def test_the_chart_goes_by_the_thresholds_that_the_user_set(monkeypatch):
+    """A change that the user calls too small for a trend draws no extension either: chart and diagnosis agree."""
+    assert ahead(shrinking())
+    monkeypatch.setattr(rules, "thresholds", Thresholds(backlog_change=1e6))
+    assert diagnose(shrinking()).backlog.trend == "steady"
+    assert not ahead(shrinking())

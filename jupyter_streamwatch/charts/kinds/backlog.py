@@ -10,9 +10,8 @@ import numpy as np
 from jupyter_streamwatch.charts import theme
 from jupyter_streamwatch.charts.plan import Plan, Series, indexed, known, label, thinned
 from jupyter_streamwatch.charts.rows import joined
-from jupyter_streamwatch.diagnosis.thresholds import Thresholds
+from jupyter_streamwatch.diagnosis import rules
 from jupyter_streamwatch.model.runs import goes_on
-from jupyter_streamwatch.model.statistics import course, median
 
 if TYPE_CHECKING:
     from bokeh.models import Plot
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 ETA = "backlog.eta"
 AHEAD = 0.5  # of the time that the slope was seen over: a longer look ahead would leave the chart to a guess
-_THRESHOLDS = Thresholds()
 MOST_SOURCES = 5  # more lines than colours say nothing; the table of numbers has them all
 
 
@@ -84,23 +82,19 @@ def _extension(rows: Rows) -> dict[str, Floats]:
 
 def _ahead(rows: Rows) -> tuple[float, float] | None:
     """Return (epoch ms, rows) of the end of the extension; None unless the backlog surely shrinks."""
-    t = _THRESHOLDS
-    batches = rows.batches.tail(int(t.window))
-    if not batches.rows:
+    change = rows.backlog.rows_per_second
+    if rows.backlog.trend != "shrinks" or not change:
         return None
-    mine = np.flatnonzero((batches.runIndex == batches.runIndex[-1]) & batches.isData)[-int(t.recent) :]
-    start, waiting, came = (batches.numbers(name)[mine] for name in ("timestamp", "backlog", "numInputRows"))
-    told = np.isfinite(start) & np.isfinite(waiting)
-    if not len(mine) or mine[-1] != batches.rows - 1 or not told[-1]:
-        return None
-    start, waiting = start[told], waiting[told].tolist()
-    least = t.backlog_change * max(median(came.tolist()) or 0.0, 1.0)
-    trend, change = course(start.tolist(), waiting, least, t.sure)
-    if trend != "shrinks" or not change:
+    batches = rows.batches.tail(int(rules.thresholds.window))
+    latest = (batches.runIndex == batches.runIndex[-1]) & batches.isData
+    judged = np.flatnonzero(latest)[-int(rules.thresholds.recent) :]
+    start, waiting = (batches.numbers(name)[judged] for name in ("timestamp", "backlog"))
+    start, waiting = start[np.isfinite(start) & np.isfinite(waiting)], waiting[-1]
+    if judged[-1] != batches.rows - 1 or not np.isfinite(waiting):
         return None
     last = float(start[-1])
-    end = min(last - waiting[-1] / change * 1000, last + AHEAD * (last - float(start[0])))
-    return end, max(waiting[-1] + change * (end - last) / 1000, 0.0)
+    end = min(last - waiting / change * 1000, last + AHEAD * (last - float(start[0])))
+    return end, max(waiting + change * (end - last) / 1000, 0.0)
 
 
 def draw(made: Plot, common: Shared, planned: Plan) -> None:

@@ -22,6 +22,7 @@ from jupyter_streamwatch.charts.marks import marks
 from jupyter_streamwatch.charts.png.painter import Frame, frame_height, y_range
 from jupyter_streamwatch.charts.rows import Rows
 from jupyter_streamwatch.charts.selection import select
+from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.text import numbers as words
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def png(history: HistoryView, width: int = 900, dark: bool = False) -> bytes:
     charts = build(history).charts
     if not charts:
         return b""
-    rows = Rows(history, select(history, MAX_ROWS))
+    rows = Rows(history, select(history, MAX_ROWS), diagnose(history).backlog)
     sources = {"batches": columns(history, rows, catalogue.plans(history)), "marks": marks(history, rows)}
     sheet = _Sheet(width, DARK if dark else LIGHT, _x_range(sources))
     heads = [sheet.head(chart, sources["batches"]) for chart in charts]
