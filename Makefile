@@ -71,6 +71,7 @@ lint: .venv/.ready labextension/node_modules/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	cd labextension && npm run --silent check
 
 unit: .venv/.ready $(STATIC)

@@ -131,7 +131,7 @@ class Watch:
     @property
     def problems(self) -> tuple[str, ...]:
         """What could not be understood or done, as sentences; the last hundred."""
-        return tuple(self._collector.problems)
+        return self._collector.problems
 
     def dashboard(self, query: Any = None) -> Dashboard:
         """The live widget of all queries, with ``query`` selected if given."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -136,10 +136,8 @@ def _starts() -> Iterator[tuple[type, str]]:
     from pyspark.sql.utils import is_remote
 
     if _CONNECT in sys.modules or is_remote():
-        try:
+        with suppress(ImportError):  # Connect's own dependencies are not installed: it cannot be used either
             yield import_module(_CONNECT).DataStreamWriter, "_start_internal"
-        except ImportError:
-            pass  # Connect's own dependencies are not installed: it cannot be used either
 
 
 @contextmanager

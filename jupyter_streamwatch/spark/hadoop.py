@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark import fallback, jvm
 from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.text.redaction import redact
 
@@ -128,6 +128,7 @@ def _configuration(spark: Any) -> Any:
     try:
         return spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - it has the session's settings
     except Exception:
+        fallback.taken()
         return spark._jsc.hadoopConfiguration()  # noqa: SLF001 - there is no public way
 
 

@@ -45,7 +45,7 @@ class Collector:
         self.read: Callable[[Arrival], Mapping[str, Any]] = _nobody_reads  # makes plain events of arrivals
         self.recorder: Recorder | None = None  # gets each event once it is in its history
         self.missed = 0
-        self.problems: deque[str] = deque(maxlen=PROBLEMS)
+        self._problems: dict[str, int] = {}  # sentence -> how often
         self.observers: list[Callable[[Mapping[str, Any]], None]] = []  # each event once it is in its history
         self._stated: Trigger | None = None
         self._keep = keep
@@ -124,10 +124,20 @@ class Collector:
         """Remember the kind of a run's trigger: a run that ends itself is not replaced by the next one."""
         _remember(self._kinds, runId, kind)
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong, as sentences, the last hundred; with how often where that was more than once."""
+        with self._state:
+            return tuple(
+                sentence if count == 1 else f"{sentence} ({count} times)" for sentence, count in self._problems.items()
+            )
+
     def note(self, sentence: str) -> None:
-        """Keep one sentence about something that went wrong; the same one once."""
-        if sentence not in self.problems:
-            self.problems.append(sentence)
+        """Keep and count a sentence about something that went wrong."""
+        with self._state:
+            self._problems[sentence] = self._problems.get(sentence, 0) + 1
+            if len(self._problems) > PROBLEMS:
+                del self._problems[next(iter(self._problems))]
 
     def apply(self, event: Mapping[str, Any]) -> None:
         """Write one plain event (a line of a recording) into its history. Never raises."""

@@ -7,6 +7,7 @@ come later: at most a fifth of the time is spent on asking.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -23,14 +24,19 @@ SHOWN_PACE = 0.5  # seconds
 SHARE = 4.0  # a round is followed by a pause of at least four times its length
 TASKS_PACE = 0.25  # seconds between two reads of a batch's tasks: what they cost must not show in quick batches
 DOUBT = 10_000.0  # ms that a batch is seen to run before Spark is asked whether only its event is late
+_log = logging.getLogger(__name__)
+
 TASKS_KEPT = 8  # batches whose tasks wait to be read; older ones are let go
 
 
 class Prober:
     """Asks, through a bridge, for the runs that a watch names."""
 
-    def __init__(self, *, pace: Callable[[], float], each_round: Callable[[], None]) -> None:
-        """``pace()`` is the pause between two rounds in seconds; ``each_round()`` is called in every round."""
+    def __init__(
+        self, *, pace: Callable[[], float], each_round: Callable[[], None], note: Callable[[str], None]
+    ) -> None:
+        """Ask every ``pace()`` seconds, ``each_round()`` first; ``note`` keeps a sentence about what went wrong."""
+        self._note = note
         self._pace = pace
         self._each_round = each_round
         self._jobs: deque[Callable[[], None]] = deque()
@@ -78,14 +84,22 @@ class Prober:
             self._wake.wait(max(0.0, until - time.monotonic()))
             self._wake.clear()
             while self._jobs and not self._closed:
-                _quietly(self._jobs.popleft())
+                self._do(self._jobs.popleft())
             if self._tasks and time.monotonic() >= tasks_due:
-                _quietly(self._tasks.popleft())
+                self._do(self._tasks.popleft())
                 tasks_due = time.monotonic() + TASKS_PACE
             begun = time.monotonic()
             if begun >= due or due - begun > self._pace():
-                _quietly(self._each_round)
+                self._do(self._each_round)
                 due = time.monotonic() + max(self._pace(), SHARE * (time.monotonic() - begun))
+
+    def _do(self, job: Callable[[], None]) -> None:
+        """A look that fails is a look less, and the next one comes; but it is not forgotten."""
+        try:
+            job()
+        except Exception as error:
+            _log.debug("Spark could not be asked", exc_info=True)
+            self._note(f"Spark could not be asked for something: {type(error).__name__}: {error}")
 
 
 def look_at(spark: Any, history: History, runId: str, query: Any, *, classic: bool) -> bool:
@@ -112,10 +126,3 @@ def _next(history: History) -> int | None:
 
 def _without_time(status: Status | None) -> tuple[Any, ...]:
     return () if status is None else (status.message, status.isDataAvailable, status.isTriggerActive)
-
-
-def _quietly(job: Callable[[], None]) -> None:
-    try:
-        job()
-    except Exception:
-        pass  # a look that failed is a look less; the next one comes

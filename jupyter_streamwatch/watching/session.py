@@ -65,7 +65,7 @@ class Attachment:
         self._reads: dict[str, int] = {}  # runId -> reads of its facts that are still to come
         self._foreign: set[str] = set()  # runs of other sessions, which send no events
         self._lost = False
-        self._prober = Prober(pace=self._pace, each_round=self._look)
+        self._prober = Prober(pace=self._pace, each_round=self._look, note=collector.note)
         self._cards = Cards(spark, soon=self._prober.soon, history=collector.history, learned=self._learn)
 
     def open(self) -> None:

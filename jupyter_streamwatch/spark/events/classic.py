@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.model.events import IDLE, PROGRESS, STARTED, TERMINATED
-from jupyter_streamwatch.spark import bounded
+from jupyter_streamwatch.spark import bounded, fallback
 from jupyter_streamwatch.spark.events import stops
 from jupyter_streamwatch.spark.events.base import Arrival, Link, now
 from jupyter_streamwatch.spark.events.public import listener_of, read_public, recent_public
@@ -114,6 +114,7 @@ class JsonText:
             length = buffer.length()
             return "".join(buffer.substring(at, min(at + PIECE, length)) for at in range(0, length, PIECE))
         except Exception:
+            fallback.taken()
             return None
 
     def _made(self) -> tuple[Any, Any, Any]:
@@ -255,6 +256,7 @@ class ClassicBridge:
             try:
                 return [json.of(progress) for progress in java.recentProgress()]
             except Exception:
+                fallback.taken()
                 return recent_public(query)
 
         return self._ask(texts, [], seconds=5 * PATIENCE)
@@ -283,4 +285,5 @@ def _error_class(event: Any) -> str | None:
     try:
         return _option(event.errorClassOnException())
     except Exception:  # Spark before 3.5
+        fallback.taken()
         return None

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
-from jupyter_streamwatch.spark import bounded, probe
+from jupyter_streamwatch.spark import bounded, fallback, probe
 from jupyter_streamwatch.spark.events import starts, stops
 from jupyter_streamwatch.spark.events.base import Arrival, Link, now
 from jupyter_streamwatch.spark.events.public import failure_of, listener_of, read_public, recent_public, text_of
@@ -112,6 +112,7 @@ class ConnectBridge:
         try:
             return self._bounded(call)
         except Exception:
+            fallback.taken()
             return default
 
     def written(self, runId: str) -> Written | None:
@@ -144,6 +145,7 @@ class ConnectBridge:
         try:
             return bool(getattr(self.spark, "is_stopped", False) or self.spark.client.is_closed)
         except Exception:
+            fallback.taken()
             return False
 
     def _bounded(self, call: Callable[[], T], seconds: float = PATIENCE) -> T:
@@ -288,6 +290,7 @@ def connect_bridge(spark: Any) -> ConnectBridge:
     try:
         server = listening.first_answer()
     except Exception:
+        fallback.taken()
         server = ""  # the bridge knows that it got no answer
     versions = (str(pyspark.__version__), server)
     majors = [int(version.partition(".")[0]) for version in versions if version.partition(".")[0].isdigit()]

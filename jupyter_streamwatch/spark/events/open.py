@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark import fallback, jvm
 from jupyter_streamwatch.spark.events.classic import ClassicBridge
 from jupyter_streamwatch.spark.events.connect import ConnectBridge, connect_bridge
 
@@ -32,6 +32,7 @@ def _active_of(cls: Any) -> Any | None:
     try:
         session = cls.getActiveSession()  # of this thread
     except Exception:
+        fallback.taken()
         session = None
     if session is not None:
         return session

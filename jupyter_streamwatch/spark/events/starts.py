@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from jupyter_streamwatch.spark import fallback
+
 Told: TypeAlias = Callable[[Any, Any], None]
 """Called with (query, writer)."""
 
@@ -48,7 +50,7 @@ def _tell(told: Told, query: Any, writer: Any) -> None:
     try:
         told(query, writer)
     except Exception:
-        pass  # less is known of the query; a look finds it, if it still runs
+        fallback.taken()  # less is known of the query; a look finds it, if it still runs
 
 
 def _telling(start: Any) -> Any:

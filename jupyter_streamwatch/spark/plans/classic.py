@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
 from jupyter_streamwatch.model.spark_types import type_text
-from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark import fallback, jvm
 from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
 from jupyter_streamwatch.spark.plans import nodes as plan
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
@@ -167,4 +167,5 @@ def _quiet(question: Any) -> Any:
     try:
         return question()
     except Exception:
+        fallback.taken()
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_streamwatch.spark import jvm, kafka_offsets
+from jupyter_streamwatch.spark import fallback, jvm, kafka_offsets
 from jupyter_streamwatch.text import spark_names as names
 
 _MOST_NODES = 2_000
@@ -141,6 +141,7 @@ def options(gateway: Any, name: str, node: Any) -> dict[str, str]:
         found = node.extraOptions() if name == "StreamingRelationV2" else node.dataSource().options()
         return dict(jvm.to_data(gateway)(found))
     except Exception:
+        fallback.taken()
         return {}
 
 
@@ -155,4 +156,5 @@ def _python(gateway: Any, plan: Any) -> bool | None:
         patterns = gateway.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
         return bool(plan.containsPattern(patterns.PYTHON_UDF()))
     except Exception:
+        fallback.taken()
         return None

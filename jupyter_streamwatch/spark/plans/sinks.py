@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.spark import fallback
 from jupyter_streamwatch.spark.plans.nodes import LIMITS
 from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
@@ -89,6 +90,7 @@ def settings(conf: Any, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
         try:
             value = conf.get(name)
         except Exception:
+            fallback.taken()
             continue  # a setting of another version of Spark
         if value is not None:
             found.append((name, redact(str(value))))

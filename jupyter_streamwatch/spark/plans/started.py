@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.spark import fallback
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
 from jupyter_streamwatch.spark.writer import OPTION, SETTING
 from jupyter_streamwatch.text import spark_names as names
@@ -133,6 +134,7 @@ def _root(writer: Any) -> str | None:
     try:
         return str(writer._session.conf.get(SETTING, "") or "")  # noqa: SLF001 - there is no public way
     except Exception:
+        fallback.taken()
         return None
 
 

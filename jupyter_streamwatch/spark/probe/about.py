@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.model.history import Facts
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.spark import jvm, kafka_offsets
+from jupyter_streamwatch.spark import fallback, jvm, kafka_offsets
 from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.spark.plans import classic as shape_classic
 from jupyter_streamwatch.spark.plans import nodes as plan
@@ -68,6 +68,7 @@ def _classic(spark: Any, query: Any) -> Facts:
         try:
             return question()
         except Exception:
+            fallback.taken()
             why[name] = "This Spark does not tell it under the names that are known."
             return None
 
@@ -111,6 +112,7 @@ def _sources(run: Any) -> tuple[str, ...]:
     try:
         return tuple(redact(names.source(str(source.toString()))) for source in jvm.sequence(run.sources()))
     except Exception:
+        fallback.taken()
         return ()
 
 

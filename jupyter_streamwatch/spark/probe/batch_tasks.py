@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.spark import fallback
 from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.spark.probe import store
 from jupyter_streamwatch.spark.probe.store import Batch, of_batch
@@ -168,6 +169,7 @@ def _run_times(kept: Store, info: dict[str, Any]) -> tuple[float, float] | None:
     try:
         return kept.run_times(info["stageId"], info["attemptId"])
     except Exception:
+        fallback.taken()
         return None  # the sums are known without it
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.history import Facts
+from jupyter_streamwatch.spark import fallback
 from jupyter_streamwatch.spark.plans import connect as shape_connect
 from jupyter_streamwatch.spark.plans.explained import FIELDS, explained, field, of_plan
 from jupyter_streamwatch.spark.plans.nodes import LIMITS
@@ -110,6 +111,7 @@ def _shape(text: str, progress: Any, version: str, written: Written | None) -> S
     try:
         return shape_connect.of_run(text, progress, version, written)
     except Exception:
+        fallback.taken()
         return None  # a plan that is too long, or printed another way
 
 

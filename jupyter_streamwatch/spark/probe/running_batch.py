@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from jupyter_streamwatch.model.history import RunningBatch, Status
-from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark import fallback, jvm
 from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.spark.probe import store
 from jupyter_streamwatch.spark.probe.store import Batch, Job, Store, of_batch
@@ -63,6 +63,7 @@ def _look(spark: Any, runId: str, before: RunningBatch | None) -> RunningBatch |
         kept = store.of(spark)
         found = _from_store(kept, runId) if kept else None
     except Exception:
+        fallback.taken()
         found = _from_tracker(spark, runId)
     return _since(before, found) if found else None
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from jupyter_streamwatch.model.history import RunningBatch, Status
-from jupyter_streamwatch.spark import jvm
+from jupyter_streamwatch.spark import fallback, jvm
 from jupyter_streamwatch.spark.bounded import ask
 from jupyter_streamwatch.text.redaction import redact
 
@@ -99,6 +99,7 @@ def _elsewhere(spark: Any) -> list[tuple[str, str, str | None, Any]]:
         running = spark._jsparkSession.sharedState().activeStreamingQueries()  # noqa: SLF001 - there is no public way
         return [_described(StreamingQuery(run)) for run in list(running.values())]
     except Exception:
+        fallback.taken()
         return []
 
 
@@ -106,5 +107,6 @@ def _setting(spark: Any, name: str) -> str | None:
     try:
         value = spark.conf.get(name, None)
     except Exception:
+        fallback.taken()
         return None
     return None if value is None else str(value)
