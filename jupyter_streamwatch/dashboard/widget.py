@@ -1,7 +1,7 @@
 """The dashboard: a widget that shows the queries of a watch, live, and leaves a static picture when it ends.
 
 The widget holds no truth. Its state, made when a page attaches, is a snapshot; a thread sends numbered deltas (see
-``delivery``). It parses nothing and judges nothing.
+``messages``). It parses nothing and judges nothing.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def test_stop_leaves_a_static_picture(notebook: Callable[..., Notebook]) -> None
     assert made.errors == []
 
 
-OFTEN = f"{IMPORT}\nfrom jupyter_streamwatch import stills\nstills.EVERY = stills.SHARE = 1"
+OFTEN = f"{IMPORT}\nfrom jupyter_streamwatch.dashboard import stills\nstills.EVERY = stills.SHARE = 1"
 STILLS = """() => ['.sw-still td', '.jp-RenderedImage img'].map(
     name => [...document.querySelectorAll(name)].filter(one => one.getClientRects().length).length)"""
 # Counts how often something of a still took up room.

@@ -16,7 +16,7 @@ CODE = """
     import faulthandler, gc, logging, os, signal
     faulthandler.dump_traceback_later(300, exit=True)
     logging.basicConfig(level=logging.WARNING)
-    from jupyter_streamwatch import probe
+    from jupyter_streamwatch.spark import probe
     from tests.helpers import wait_until
     from tests.spark.conftest import make_session
     from tests.spark.queries import rate, start

@@ -1,7 +1,7 @@
 """What can be asked of a running query, beside its events.
 
 Every function here answers in bounded time and never raises: what Spark does not say, or says under another name, is
-None or missing. Private names of Spark are used in this package and in ``bridge.classic`` alone.
+None or missing. Private names of Spark stay in ``spark``.
 """
 
 from __future__ import annotations

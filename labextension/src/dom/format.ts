@@ -1,4 +1,4 @@
-// How numbers and times are written; format.py is the same in Python and tests/cases/numbers.json binds both.
+// How numbers and times are written; text/numbers.py is the same in Python and tests/cases/numbers.json binds both.
 
 export const UNKNOWN = "n/a";
 const MINUS = "\u2212";

@@ -1,4 +1,4 @@
-// What the kernel and the page say to each other. Python writes the same shapes in delivery.py.
+// What the kernel and the page say to each other. Python writes the same shapes in dashboard/messages.py.
 
 /** One value of a column: numbers and texts as Spark sent them, null for unknown. */
 export type Cell = number | string | null;
@@ -6,7 +6,7 @@ export type Columns = Record<string, Cell[]>;
 
 export type Level = "ok" | "info" | "warning" | "critical" | "muted";
 
-/** One number that a hint rests on; `unit` as in diagnosis/hint.py. */
+/** One number that a hint rests on; `unit` as in diagnosis/result.py. */
 export interface Evidence {
   name: string;
   value: number | string;
@@ -27,7 +27,7 @@ export interface Hint {
   link: string;
 }
 
-/** The checkpoint of one query, in words: cardsheet.py makes it. */
+/** The checkpoint of one query, in words: summary/checkpoint.py makes it. */
 export interface Checkpoint {
   /** What a restart does, in a few words for the fold. */
   summary: string;
@@ -38,7 +38,7 @@ export interface Checkpoint {
   code: string | null;
 }
 
-/** The overview of one query, in words: overview.py makes it, every view shows it. */
+/** The overview of one query, in words: summary/line.py makes it, every view shows it. */
 export interface Line {
   id: string;
   name: string;
