@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
 from jupyter_streamwatch.formats.literals import unescape
 
 _ANSI = re.compile(r"(?:\x1b|\\x1b|\\u001b|\\033|\u241b)\[[0-9;?]*[A-Za-z]")
+_ESCAPES: Final = ("\x1b", "\\x1b", "\\u001b", "\\033", "\u241b")
 _LOST_ANSI = re.compile(r"\[\d{1,2}(?:;\d{1,3})*m")
 _TAG = re.compile(
     r"</?(?:br|pre|code|span|div|p|b|i|em|strong|td|tr|table|tbody|font|html|body|samp|tt)\b[^<>]{0,300}>",
@@ -34,12 +36,13 @@ _AFTER_BRACE = re.compile(r"[\[\s]*\{((?:\s|\\+[nrt])*)(\\*)(\"\"\w|[\"'])?")
 def clean(text: str) -> str:
     """Take away terminal colours and markup, and make curly quotes straight where they quote names."""
     if "[" in text:
-        text = _ANSI.sub("", text)
+        if any(escape in text for escape in _ESCAPES):
+            text = _ANSI.sub("", text)
         if len(_LOST_ANSI.findall(text[:100_000])) > 3:
             text = _LOST_ANSI.sub("", text)
     if "&quot;" in text or "&#34;" in text or "&#39;" in text or "&#x27;" in text:
         text = html.unescape(_TAG.sub(_line_break, text.replace("&nbsp;", " ")))
-    elif "<" in text and _TAG.search(text) and ("<span" in text or "<br" in text):
+    elif "<span" in text or "<br" in text:
         text = _TAG.sub(_line_break, text)
     if "\\u0022" in text:
         text = _SAFE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
@@ -80,6 +83,7 @@ def _next_lines(text: str, start: int, count: int) -> list[str]:
     return lines
 
 
+@lru_cache(maxsize=256)  # the lines of a log begin alike
 def _general(core: str) -> str:
     """A pattern for this margin on other lines: numbers and times differ, ``grep`` swaps ``:`` and ``-``."""
     if core in ("+", "-"):

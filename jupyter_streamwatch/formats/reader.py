@@ -13,7 +13,7 @@ from typing import Any, Final
 from jupyter_streamwatch.formats.literals import ESCAPE, MISSING, construct, unescape, word
 
 MAX_DEPTH: Final = 60  # progress nests eight deep; deeper is an attack on the stack
-MAX_FOREIGN_LINES: Final = 40  # other lines tolerated inside a record before it counts as cut
+MAXFOREIGN_LINES: Final = 40  # other lines tolerated inside a record before it counts as cut
 MAX_COMMENT: Final = 1 << 14  # characters between the signs of a comment
 MAX_AFTER_LOG_LINE: Final = 4  # of those, where the line of a log is all that the beginning is known from
 
@@ -36,7 +36,7 @@ _VALUE_ENDS = re.compile(r"\s*(?:[,}\]);\"'#]|\\[nrt]|//|<|$)|[^\S\n]*\n")
 _NEXT_LINE = re.compile(r"\s*(?:[\"']?[\w.\-]+[\"']?\s*[:=]|[}\]]|\{\s*(?:[\"'\n]|$))")
 _MARKS = re.compile(r"[\[\](){},\n\"<>]|\\[nrt]|[^\S\n](?=[A-Za-z_]\w*=[^=\s])")  # what may end an unquoted value
 _JUNK = re.compile(r"\[[^\[\]{}\"'\n]{0,80}\]|[^\n\"'{}\[\],\\]+|.", re.DOTALL)
-_FOREIGN_LINE = re.compile(
+FOREIGN_LINE = re.compile(
     r"\s*(?:\[?\d{2,4}[-/.]\d\d?[-/.]\d{1,4}[ T,]\s*\d\d?:\d\d|\d\d:\d\d:\d\d[.,\s]"
     r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b|\[Stage \d|at [\w.$]+\(|\+-[-+]*\+|-{4,}|={4,}"
     r"|Batch: \d|only showing top|scala>|>>>|In ?\[|Out ?\[|Traceback|Caused by|```)"
@@ -74,7 +74,7 @@ def read_open(
     first = margin.match(text, start, end) if margin else None
     reader = _Reader(text, first.end() if first else start, end, margin)
     if margin is None and reader.log_line(text.rfind("\n", 0, start) + 1):
-        reader.foreign = MAX_FOREIGN_LINES - MAX_AFTER_LOG_LINE
+        reader.foreign = MAXFOREIGN_LINES - MAX_AFTER_LOG_LINE
     levels: list[list[Any]] = []
     while not reader.done():
         level: list[Any] = [reader.members()]
@@ -204,18 +204,18 @@ class _Reader:
 
     def log_line(self, start: int) -> bool:
         """Whether the line that begins at ``start`` is one of a log, a table or a trace."""
-        return _FOREIGN_LINE.match(self.text, start, self.end) is not None
+        return FOREIGN_LINE.match(self.text, start, self.end) is not None
 
     def _line(self) -> None:
         """Step over the margin of a new line, and over lines of somebody else."""
         if self.margin and (margin := self._match(self.margin)):
             self.pos = margin.end()
-        if not self._match(_FOREIGN_LINE):
+        if not self._match(FOREIGN_LINE):
             return
         end = self.text.find("\n", self.pos, self.end)
         end = self.end if end < 0 else end
         self.foreign += 1
-        if _OPENS.search(self.text, self.pos, end) or self.foreign > MAX_FOREIGN_LINES:
+        if _OPENS.search(self.text, self.pos, end) or self.foreign > MAXFOREIGN_LINES:
             self.stopped = True
         else:
             self.pos = end
@@ -310,7 +310,7 @@ class _Reader:
         start = self.pos
         if self.margin and (margin := self._match(self.margin)):
             self.pos = margin.end()
-        if self._match(_NEXT_LINE) or self._match(_FOREIGN_LINE):
+        if self._match(_NEXT_LINE) or self._match(FOREIGN_LINE):
             self.pos = start - 1
             return True
         return False

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 5  # JSON in a string in JSON in a log line ...
 RUN: Final = 1 << 20  # characters of plain text that are searched at a time
+MAX_PREFIX: Final = 200  # characters of a line before the JSON object that ends it
 MAX_CARRY: Final = 8 << 20  # a record is far smaller; what is longer has no end
 BEHIND: Final = 4096  # characters before a marker in which its record may begin
 
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _NAME = re.compile(r"\s*\"")
 
 CUT: Final = "The text ends inside this record: what came after it is unknown."
@@ -57,17 +57,31 @@ class Salvager:
         """Search whole lines."""
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        for line in _LINES.findall(text):
-            value = _json_line(line)
+        begin = 0  # of what was not taken yet
+        brace = text.find("{")
+        while brace >= 0:
+            start = text.rfind("\n", begin, brace) + 1 or begin
+            end = text.find("\n", brace) + 1 or len(text)
+            value = _json_line(text, start, brace, end)
             inside = [] if value is None else list(items(value))
             if inside:
+                yield from self._take(text, begin, start)
                 yield from self._search(final=True)
                 yield from self._deliver(inside)
                 self._line += 1
-                continue
-            self._run.append(line)
-            self._size += len(line)
-            if self._size > self._limit:
+                begin = end
+            brace = text.find("{", end)
+        yield from self._take(text, begin, len(text))
+
+    def _take(self, text: str, begin: int, end: int) -> Iterator[Found]:
+        """Search lines that are no JSON objects, so many at a time."""
+        while begin < end:
+            most = begin + self._limit - self._size
+            stop = end if end <= most else text.find("\n", max(begin, most), end) + 1 or end
+            self._run.append(text[begin:stop])
+            self._size += stop - begin
+            begin = stop
+            if self._size > self._limit or begin < end:
                 yield from self._search(final=False)
 
     def close(self) -> Iterator[Found]:
@@ -155,16 +169,15 @@ class Salvager:
         self._line += text.count("\n", start, end)
 
 
-def _json_line(line: str) -> Any:
-    """The JSON value that is this line, or that ends it after a log prefix."""
-    brace = line.find("{", 0, 200)
-    if brace < 0 or '"' in line[:brace] or not _NAME.match(line, brace + 1):
+def _json_line(text: str, start: int, brace: int, end: int) -> Any:
+    """The JSON value that is the line from ``start`` to ``end`` or ends it; ``brace`` is the first one of the line."""
+    if brace - start > MAX_PREFIX or not _NAME.match(text, brace + 1) or '"' in text[start:brace]:
         return None
-    text = line[brace:].rstrip(" \t\n,;")
-    if not text.endswith("}"):
+    line = text[brace:end].rstrip(" \t\n,;")
+    if not line.endswith("}"):
         return None
     try:
-        return json.loads(text)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from jupyter_streamwatch.formats.reader import FOREIGN_LINE
 from jupyter_streamwatch.formats.shapes import BEGIN, CARRIER, MARKER, MARKER_NAMES, able
 
 ENCLOSING: Final = 8_000  # characters before a marker that may lie between it and the brace that opens its record
+LONG: Final = 2_000  # characters of a line; a longer one is no sentence of a log
+NEAR: Final = 200  # characters before a marker in which the brace that opens its record stands, as a rule
 MOST_OPENINGS: Final = 4  # objects around a marker that are tried, the innermost first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Each record holds one of these, ordinary log text none.
 _WORDS: Final = (
     "runId", "batchId", "InputRows", "durationMs", "stateOperators", "triggerExecution", "numRows", "queryStatus",
     "Offset", "progressJson", "numRecords", "sources", "RowsPerSecond", "TimeMs", "memoryUsedBytes",
 )  # fmt: skip
+_DIFFERS = re.compile(r"\d+|\s+|-")
 _BRACKET = re.compile(r"[{}()]")
 # A brace opens an object when a name, a string, its end, a comment or nothing follows on its line.
 _OBJECT = re.compile(
@@ -50,9 +57,45 @@ class Scan:
         """The first key from ``pos`` on that may lead to a record."""
         if self._markers is None:
             self._markers = _promising(self.text)
-        while self._next < len(self._markers) and self._markers[self._next].start() < pos:
+        markers = self._markers
+        while self._next < len(markers):
+            at = markers[self._next].start()
+            if at >= pos and not self._said_in_passing(at):
+                return markers[self._next]
             self._next += 1
-        return self._markers[self._next] if self._next < len(self._markers) else None
+        return None
+
+    def _said_in_passing(self, at: int) -> bool:
+        """Whether the key stands in a sentence of a log between others, in which too little stands for a record."""
+        text = self.text
+        begin = text.rfind("\n", max(0, at - LONG), at) + 1
+        end = text.find("\n", at, at + LONG)
+        if end < 0 or not FOREIGN_LINE.match(text, begin) or not FOREIGN_LINE.match(text, end + 1):
+            return False
+        before = text[begin:at]
+        inside = before.count("{") > before.count("}") or before.count("(") > before.count(")")
+        if inside or self._goes_on(begin, end, before):
+            return False
+        here = self._markers_within(begin, end)
+        return not able(here, described="description" in text[begin:end])
+
+    def _goes_on(self, begin: int, end: int, before: str) -> bool:
+        """Whether a line beside this one begins as this one does before its key: then it may be a margin."""
+        text, core = self.text, _alike(before.rstrip(" \t\"'"))
+        above = text.rfind("\n", max(0, begin - 1 - LONG), max(0, begin - 1)) + 1
+        size = len(before) + 20  # numbers may be longer there
+        beside = (text[end + 1 : end + 1 + size], text[above : min(above + size, begin)])
+        return any(_alike(line).startswith(core) for line in beside)
+
+    def _markers_within(self, begin: int, end: int) -> set[str]:
+        markers = self._markers or []
+        first = self._next
+        while first and markers[first - 1].start() >= begin:
+            first -= 1
+        last = self._next
+        while last < len(markers) and markers[last].start() < end:
+            last += 1
+        return {marker[1] for marker in markers[first:last]}
 
     def end_from(self, start: int) -> int:
         """How far a record that begins at ``start`` may reach: to the next one."""
@@ -68,21 +111,27 @@ class Scan:
         """Whether a record is seen to begin just there."""
         return self.next_begin(start - 1) == start
 
-    def openings(self, pos: int, at: int) -> list[int]:
+    def openings(self, pos: int, at: int) -> Iterator[int]:
         """Where objects begin, at ``pos`` or later, that are still open at ``at``; the innermost first."""
         first = max(pos, at - ENCLOSING)
+        nearest = self.text.rfind("{", max(first, at - NEAR), at)
+        if nearest >= 0 and not _BRACKET.search(self.text, nearest + 1, at) and _OBJECT.match(self.text, nearest):
+            yield nearest
+        else:
+            nearest = -1
         if self._read_to < first:
             self._stack, self._from = [], first
             self._read_to = first
         self._read_brackets(at)
-        found: list[int] = []
+        count = 0
         entry = self._stack[-1] if self._stack else None
         if entry is not None and entry.start < 0:
             entry = entry.around
-        while entry is not None and entry.at >= first and len(found) < MOST_OPENINGS:
-            found.append(max(entry.start, first))
+        while entry is not None and entry.at >= first and count < MOST_OPENINGS:
+            count += 1
+            if entry.start != nearest:
+                yield max(entry.start, first)
             entry = entry.around
-        return found
 
     def _read_brackets(self, end: int) -> None:
         text, stack = self.text, self._stack
@@ -113,6 +162,11 @@ class Scan:
         return self._begins[only_braces]
 
 
+def _alike(line: str) -> str:
+    """A line without what differs from line to line where the same is said."""
+    return _DIFFERS.sub("0", line)
+
+
 def word_begins(text: str, at: int) -> bool:
     """Whether no part of the word at ``at`` stands before it."""
     return at == 0 or not (text[at - 1].isalnum() or text[at - 1] == "_")
@@ -135,6 +189,7 @@ def _promising(text: str) -> list[re.Match[str]]:
     places = sorted({at for name in MARKER_NAMES for at in _places(text, name)})
     markers = [marker for at in places if (marker := MARKER.match(text, at))]
     carries: bool | None = None
+    described = "description" in text
     kept: list[re.Match[str]] = []
     first = 0
     for last, marker in enumerate(markers):
@@ -142,7 +197,7 @@ def _promising(text: str) -> list[re.Match[str]]:
             continue
         group = markers[first : last + 1]
         first = last + 1
-        if not able({one[1] for one in group}):
+        if not able({one[1] for one in group}, described=described):
             carries = CARRIER.search(text) is not None if carries is None else carries
             if not carries:
                 continue

@@ -47,9 +47,7 @@ _OWN_NAMES = frozenset({
 MARKER_NAMES = tuple(sorted(_OWN_NAMES | (DURATIONS | OPERATOR | SOURCE) - {"description", "metrics"}))
 MARKER = re.compile(r"(?<![\w.$])(" + "|".join(MARKER_NAMES) + r")(?:\\*[\"']{0,2}\s*(?::|=|->)|[\"'],)")
 # One of these may be all that is known of a record or of a part of it; of others it takes two.
-_TELLS_ALONE = frozenset({
-    "queryStatus", "progressJson", "durationMs", "stateOperators", "sources", *(SOURCE - {"description", "metrics"})
-})  # fmt: skip
+_TELLS_ALONE = frozenset({"queryStatus", "progressJson", "durationMs", "stateOperators", "sources", "numInputRows"})
 _TELLS_WITH_ID = frozenset({"runId", "batchDuration", "eventTime", "sink", "observedMetrics", "currentWatermark"})
 
 # Where a record begins: with its id, or a member that no part of a record begins with.
@@ -121,11 +119,16 @@ def _is_source(value: Any) -> bool:
     return bool(described or value.keys() & {"startOffset", "endOffset", "latestOffset"})
 
 
-def able(names: set[str]) -> bool:
-    """Whether keys of these names can make a record, or a part of one, if all belong together."""
+def able(names: set[str], *, described: bool) -> bool:
+    """Whether keys of these names can make a record, or a part of one, if all belong together.
+
+    ``described``: whether a description may be among them, which is no key that marks a record.
+    """
     if names & _TELLS_ALONE or len(names & OPERATOR) > 1:
         return True
     if "triggerExecution" in names and len(names & DURATIONS) > 1:
+        return True
+    if len(names & SOURCE) + described > 1 and (described or names & {"startOffset", "endOffset"}):
         return True
     return "batchId" in names and bool(names & _TELLS_WITH_ID)
 
