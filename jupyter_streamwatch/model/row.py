@@ -21,11 +21,12 @@ _EVENT_TIMES = ("watermark", "max", "min", "avg")
 _SOURCE = ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond", "backlog")
 _SUMS = tuple((name, f"state.{name}") for name in STATE)
 _OPERATORS = tuple(tuple((name, f"state[{i}].{name}") for name in STATE) for i in range(PARTS_SHOWN))
-_SOURCES = tuple(tuple((name, f"source[{i}].{name}") for name in _SOURCE) for i in range(PARTS_SHOWN))
+_SOURCES = tuple(tuple(f"source[{i}].{name}" for name in _SOURCE) for i in range(PARTS_SHOWN))
 
 
 def row(p: Progress, run: int, start_ms: float | None) -> dict[str, float]:
     """The known numbers of a batch by column; ``run`` is the number of its run, ``start_ms`` the batch's start."""
+    waiting = [source.backlog for source in p.sources]
     numbers: dict[str, float | None] = {
         "": run,
         "kind": float(p.kind == "data"),
@@ -35,7 +36,7 @@ def row(p: Progress, run: int, start_ms: float | None) -> dict[str, float]:
         "numInputRows": p.numInputRows,
         "inputRowsPerSecond": _ingested(p),
         "processedRowsPerSecond": p.processedRowsPerSecond,
-        "backlog": p.backlog,
+        "backlog": _total(waiting),
         "sink.numOutputRows": p.sink.numOutputRows,
     }
     found: dict[str, float] = {name: value for name, value in numbers.items() if value is not None}
@@ -46,29 +47,29 @@ def row(p: Progress, run: int, start_ms: float | None) -> dict[str, float]:
         if time is not None and (time or name != "watermark"):  # a watermark of the epoch is one that is not set yet
             found[f"eventTime.{name}"] = time
     _state(p, found)
-    _sources(p, found)
+    _sources(p, waiting, found)
     return found
 
 
 def _state(p: Progress, found: dict[str, float]) -> None:
     operators = p.stateOperators
+    if not operators:
+        return
     for operator, names in zip(operators, _OPERATORS, strict=False):
         for name, column in names:
             value = getattr(operator, name)
             if value is not None:
                 found[column] = value
     for name, column in _SUMS:
-        total = _total(getattr(operator, name) for operator in operators)
+        total = _total([getattr(operator, name) for operator in operators])
         if total is not None:
             found[column] = total
 
 
-def _sources(p: Progress, found: dict[str, float]) -> None:
-    for source, names in zip(p.sources, _SOURCES, strict=False):
-        for name, column in names:
-            value = _ingested(source) if name == "inputRowsPerSecond" else getattr(source, name)
-            if value is not None:
-                found[column] = value
+def _sources(p: Progress, waiting: list[int | None], found: dict[str, float]) -> None:
+    for source, backlog, names in zip(p.sources, waiting, _SOURCES, strict=False):
+        values = (source.numInputRows, _ingested(source), source.processedRowsPerSecond, backlog)
+        found.update({column: value for column, value in zip(names, values, strict=True) if value is not None})
 
 
 def _ingested(p: Progress | SourceProgress) -> float | None:

@@ -28,6 +28,7 @@ MOST_COLUMNS = 600
 """Names come from outside: a query with endless ones must not make endless columns."""
 _STEP = 16
 
+_NAN = float("nan")
 RUN, TIMESTAMP, BATCH, KIND = (BASE.index(name) for name in ("", "timestamp", "batchId", "kind"))
 
 
@@ -68,13 +69,14 @@ class Table:
 
     def append(self, values: Mapping[str, float]) -> bool:
         """Add a row at its place in time; True when that is the end, as nearly always."""
-        row = [float("nan")] * len(self.index)
+        row = [_NAN] * len(self.index)
+        places = self.index
         for name, value in values.items():
-            at = self.column(name)
+            at = places[name] if name in places else self.column(name)
             if at is None:
                 continue
             if at >= len(row):
-                row.extend([float("nan")] * (at + 1 - len(row)))
+                row.extend([_NAN] * (at + 1 - len(row)))
             row[at] = value
         self.rows += 1
         last = self.chunks[-1] if self.chunks else None

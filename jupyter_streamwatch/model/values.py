@@ -15,12 +15,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MS = timedelta(milliseconds=1)
 _LARGEST = 2**63 - 1  # Spark's counts are Java longs
 _DEEPEST = 12  # real offsets are four levels deep; recursion must end somewhere
+_HALF = re.compile("[\ud800-\udfff]")
 _FRACTION = re.compile(r"\.([0-9]+)")
 _NUMERIC = re.compile(r"-?[0-9]{1,19}(?:\.[0-9]+)?")
 
 
 def number(x: Any) -> int | float | None:
     """A finite number, also from its text."""
+    if type(x) is int:  # nearly all are
+        return x if -_LARGEST <= x <= _LARGEST else None
     if isinstance(x, str):
         try:
             x = int(x) if len(x) < 20 else float(x)
@@ -38,6 +41,8 @@ def number(x: Any) -> int | float | None:
 
 def count(x: Any) -> int | None:
     """A number of things, a size in bytes: whole and not negative."""
+    if type(x) is int:
+        return x if 0 <= x <= _LARGEST else None
     found = number(x)
     if found is None or found < 0 or found > _LARGEST or found != int(found):
         return None
@@ -46,6 +51,8 @@ def count(x: Any) -> int | None:
 
 def whole(x: Any) -> int | None:
     """A time in milliseconds, rounded down; not negative."""
+    if type(x) is int:
+        return x if 0 <= x <= _LARGEST else None
     found = number(x)
     return None if found is None or found < 0 or found > _LARGEST else int(found)
 
@@ -56,17 +63,22 @@ def rate(x: Any) -> float | None:
     return None if found is None or found < 0 else float(found)
 
 
+def encodable(x: str) -> str:
+    """The text with a sign in the place of half characters (lone surrogates), which no file and no page takes."""
+    return x if x.isascii() or not _HALF.search(x) else _HALF.sub("\ufffd", x)
+
+
 def text(x: Any) -> str | None:
     """Text, or the text of an id."""
     if isinstance(x, str):
-        return x
+        return encodable(x)
     return str(x) if isinstance(x, (UUID, int)) and not isinstance(x, bool) and abs(int(x)) < 2**128 else None
 
 
 def timestamp(x: Any) -> str | None:
     """ISO text as sent; a number of milliseconds since the epoch (Spark 2.0) becomes ISO text in UTC."""
     if isinstance(x, str) and not _NUMERIC.fullmatch(x):
-        return x
+        return encodable(x)
     if isinstance(x, datetime):
         return x.isoformat()
     ms = number(x)
@@ -109,7 +121,9 @@ def iso(ms: float | None) -> str | None:
 
 def items(x: Any) -> Iterator[tuple[str, Any]]:
     """Pairs of a mapping whose keys are text; nothing of anything else."""
-    return ((key, value) for key, value in x.items() if isinstance(key, str)) if isinstance(x, Mapping) else iter(())
+    if type(x) is not dict and not isinstance(x, Mapping):  # nearly all are; asking an abstract class takes longer
+        return iter(())
+    return iter([(key if key.isascii() else encodable(key), value) for key, value in x.items() if isinstance(key, str)])
 
 
 def mappings(x: Any) -> list[Mapping[Any, Any]]:
@@ -138,7 +152,7 @@ def metrics(x: Any) -> dict[str, float | str]:
         if amount is not None:
             found[key] = amount
         elif isinstance(value, str):
-            found[key] = value
+            found[key] = encodable(value)
     return found
 
 
@@ -167,13 +181,16 @@ def _of_python(text: str) -> Any:
 def plain(x: Any, depth: int = 0) -> Any:
     """A copy of what JSON can hold; what it cannot hold, or is nested too deep, is None."""
     if x is None or isinstance(x, (str, bool)):
-        return x
+        return encodable(x) if isinstance(x, str) else x
     if isinstance(x, (int, float)):
         return number(x)
     if depth >= _DEEPEST:
         return None
     if isinstance(x, Mapping):
-        return {key: plain(value, depth + 1) for key, value in items(x)}
+        return {
+            key: value if type(value) is int and -_LARGEST <= value <= _LARGEST else plain(value, depth + 1)
+            for key, value in items(x)
+        }
     if isinstance(x, (list, tuple)):
         return [plain(part, depth + 1) for part in x]
     return str(x) if isinstance(x, (UUID, datetime)) else None

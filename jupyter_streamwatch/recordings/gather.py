@@ -107,9 +107,11 @@ def _read(found: Found, ids: dict[str, str]) -> Progress | Skipped:
 
 def _tells(progress: Progress) -> bool:
     """Whether anything is known; source code has the names of a record, and where its values stand expressions."""
-    known: list[Any] = [progress.start_ms, progress.batchId, progress.numInputRows, progress.batchDuration]
+    known: list[Any] = [progress.batchId, progress.numInputRows, progress.batchDuration, progress.start_ms]
     known += [progress.inputRowsPerSecond, progress.processedRowsPerSecond, progress.durationMs or None]
-    known += [value for one in progress.stateOperators for name, value in one.items() if name != "operatorName"]
+    if any(value is not None for value in known):
+        return True
+    known = [value for one in progress.stateOperators for name, value in one.items() if name != "operatorName"]
     known += [value for one in progress.sources for name, value in one.items() if name != "description"]
     if any(value not in (None, {}) and not isinstance(value, str) for value in known):
         return True

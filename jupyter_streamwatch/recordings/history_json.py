@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -14,11 +15,9 @@ from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.model.runs import Run
-from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.model.trigger import Kind, Origin, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 _BIN_ARRAYS = ("total", "known", "low", "high")
@@ -61,22 +60,87 @@ def restore(data: Mapping[str, Any]) -> History:
 
 
 def facts(data: Any) -> Facts:
-    """Facts from what ``dataclasses.asdict`` made of them; unknown keys are ignored."""
+    """Facts from what ``dataclasses.asdict`` made of them; keys that are unknown, and values of odd types, are ignored.
+
+    A recording comes from anywhere: what is not of its kind is unknown.
+    """
     if isinstance(data, Facts):
         return data
-    known = {field.name for field in fields(Facts)}
-    given = {key: _tuples(value) for key, value in v.items(data) if key in known}
-    given["shape"] = Shape.from_dict(given.get("shape"))
-    trigger = given.get("trigger")
-    if trigger is not None:
-        keys = {field.name for field in fields(Trigger)}
-        given["trigger"] = Trigger(**{key: value for key, value in v.items(trigger) if key in keys})
+    given: dict[str, Any] = {}
+    for key, value in v.items(data):
+        if value is not None and key in _FACTS and (known := _FACTS[key](_tuples(value))) is not None:
+            given[key] = known
     return Facts(**given)
 
 
+def _mode(x: Any) -> str | None:
+    return x if x in ("classic", "connect") else None
+
+
+def _text(x: Any) -> str | None:
+    return v.text(x) if isinstance(x, str) else None
+
+
+def _flag(x: Any) -> bool | None:
+    return x if isinstance(x, bool) else None
+
+
+def _texts(x: Any) -> tuple[str, ...] | None:
+    texts = tuple(map(_text, x)) if isinstance(x, tuple) else (None,)
+    return None if None in texts else tuple(text for text in texts if text is not None)
+
+
+def _pairs(second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def pairs(x: Any) -> Any:
+        if not isinstance(x, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in x):
+            return None
+        found = tuple((_text(name), second(value)) for name, value in x)
+        return None if any(None in pair for pair in found) else found
+
+    return pairs
+
+
+def _trigger(x: Any) -> Trigger | None:
+    if not isinstance(x, Mapping) or x.get("kind") not in get_args(Kind):
+        return None
+    origin: Origin = x["origin"] if x.get("origin") in get_args(Origin) else "stated"
+    return Trigger(x["kind"], v.rate(x.get("interval_ms")), origin)
+
+
+def _shape(x: Any) -> Shape | None:
+    try:
+        return Shape.from_dict(x)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+
+
+_FACTS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("sparkVersion", "outputMode", "sink", "sinkKind", "checkpoint"), _text),
+    **dict.fromkeys(("temporaryCheckpoint", "pythonUdf", "foreachBatch"), _flag),
+    **dict.fromkeys(("shufflePartitions", "sessionPartitions"), v.count),
+    **dict.fromkeys(("sources", "stateful"), _texts),
+    "mode": _mode,
+    "trigger": _trigger,
+    "watermarks": _pairs(v.rate),
+    "rateLimit": _pairs(_text),
+    "shape": _shape,
+    "why": lambda x: {key: text for key, value in v.items(x) if (text := _text(value)) is not None},
+}
+
+
 def _run(data: Mapping[str, Any]) -> Run:
-    known = {field.name for field in fields(Run)}
-    return Run(**{"runId": "", **{key: value for key, value in v.items(data) if key in known}})
+    followed = data.get("restartedBy")
+    return Run(
+        runId=v.text(data.get("runId")) or "",
+        started=v.number(data.get("started")),
+        ended=v.number(data.get("ended")),
+        exception=v.text(data.get("exception")),
+        errorClass=v.text(data.get("errorClass")),
+        firstBatch=v.count(data.get("firstBatch")),
+        lastBatch=v.count(data.get("lastBatch")),
+        restartedBy=followed if followed in ("replaced", "restarted") else None,
+        over=data.get("over") is True,
+    )
 
 
 def _bins(data: Mapping[str, Any], rows: dict[str, NDArray[np.float64]]) -> Bins:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_streamwatch.recordings import gather
-from jupyter_streamwatch.recordings.formats import event_log, files, recorded
+from jupyter_streamwatch.recordings.formats import event_log, files, recorded, streams
 from jupyter_streamwatch.recordings.formats.salvage import Found, Salvager
+from jupyter_streamwatch.recordings.formats.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +42,7 @@ def load(path_or_text: str | os.PathLike[str], format: str | None = None, trigge
     Raises:
         TypeError: When it is neither text nor a path.
         FileNotFoundError: When there is no such file.
+        OSError: When it cannot be opened.
         ImportError: When a URL needs fsspec, or a ``.zstd`` file zstandard, and it is not installed.
         ValueError: When the format or the trigger is not known.
     """
@@ -53,7 +56,7 @@ def load(path_or_text: str | os.PathLike[str], format: str | None = None, trigge
     if isinstance(path_or_text, str) and files.is_content(path_or_text):
         found = _of_text(path_or_text, format)
     else:
-        found = _of_path(os.fspath(path_or_text), format)
+        found = _of_files(files.binary_files(os.fspath(path_or_text)), format)
     return gather.recording(found, stated)
 
 
@@ -76,52 +79,59 @@ def _check(format: str | None) -> None:
 
 def _of_source(source: str | os.PathLike[str] | IO[bytes], format: str | None) -> Iterator[Found]:
     if isinstance(source, (str, os.PathLike)):
-        yield from _of_path(os.fspath(source), format)
+        yield from _of_files(files.binary_files(os.fspath(source)), format)
     else:
-        yield from _of_stream(files.buffered(source), format)
+        yield from _of_files(files.opened_stream(source), format)
 
 
 def _of_text(text: str, format: str | None) -> Iterator[Found]:
     if format not in (None, "text") or recorded.is_recording(text[: files.HEAD].encode("utf-8", "replace")):
-        yield from _of_stream(files.buffered(io.BytesIO(text.encode("utf-8", "replace"))), format)
+        yield from _of_stream(Stream("The text", io.BytesIO(text.encode("utf-8", "replace"))), format)
     else:
         yield from Salvager().whole(text)
 
 
-def _of_path(path: str, format: str | None) -> Iterator[Found]:
-    try:
-        for name, stream in files.binary_files(path):
-            yield from _of_file(name, stream, format)
-    except files.UnreadableError as error:
-        yield Found("skipped", (str(error), ""))
+def _of_files(opened: Iterable[files.Opened], format: str | None) -> Iterator[Found]:
+    for _, stream, unread in opened:
+        if stream is not None:
+            yield from _of_stream(stream, format)
+        reason = unread if stream is None else stream.fault
+        if reason:
+            yield Found("skipped", (reason, ""))
 
 
-def _of_file(name: str, stream: IO[bytes], format: str | None) -> Iterator[Found]:
-    try:
-        yield from _of_stream(stream, format)
-    except files.broken() as error:
-        yield Found("skipped", (f"{name} ends or breaks inside its compressed data: {error}", ""))
-
-
-def _of_stream(stream: IO[bytes], format: str | None) -> Iterator[Found]:
+def _of_stream(stream: Stream, format: str | None) -> Iterator[Found]:
     head = files.peek(stream)
     if format == "event-log" or (format is None and event_log.is_event_log(head)):
-        yield from event_log.read(stream)
+        yield from event_log.read(streams.lines(stream))
     elif format == "recording" or (format is None and recorded.is_recording(head)):
-        yield from recorded.read(stream)
+        yield from recorded.read(streams.lines(stream))
     else:
         yield from _text(stream, files.encoding(head))
 
 
 def _text(stream: IO[bytes], encoding: str) -> Iterator[Found]:
-    decoded = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
-    text = decoded.read(WHOLE)
-    if len(text) < WHOLE:
-        yield from Salvager().whole(text)
-        return
+    """Read a text that may be a JSON document as a whole, any other piece by piece."""
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
     salvager = Salvager()
-    while text:
-        text += decoded.readline()
-        yield from salvager.feed(text)
-        text = decoded.read(_PIECE)
+    text = decoder.decode(stream.read(_PIECE))
+    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[", '"'):
+        more = [text]
+        size = len(text)
+        while size < WHOLE and (piece := stream.read(_PIECE)):
+            more.append(decoder.decode(piece))
+            size += len(more[-1])
+        text = "".join(more)
+        if size < WHOLE:
+            yield from salvager.whole(text + decoder.decode(b"", final=True))
+            return
+    while True:
+        piece = stream.read(_PIECE)
+        text += decoder.decode(piece, final=not piece)
+        end = text.rfind("\n") + 1 or (len(text) if len(text) > streams.MAX_LINE else 0)
+        yield from salvager.feed(text[:end])
+        text = text[end:]
+        if not piece:
+            yield from salvager.feed(text)
+            break
     yield from salvager.close()

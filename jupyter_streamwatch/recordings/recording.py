@@ -31,6 +31,11 @@ class Skipped:
     text: str = ""
     line: int | None = None
 
+    def __post_init__(self) -> None:
+        """Keep what can be written."""
+        object.__setattr__(self, "reason", v.encodable(self.reason))
+        object.__setattr__(self, "text", v.encodable(self.text))
+
 
 class Recording:
     """What was seen of some queries, without Spark.

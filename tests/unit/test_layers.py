@@ -17,7 +17,7 @@ FILES = {
 }
 # sys.modules is looked into for libraries that somebody else may have loaded; import_module for the public names, and
 # for PySpark's classes that the guard wraps.
-LOOKS_FOR_LIBRARIES = {"dashboard.leases", "notebook.guard", "recordings.formats.files", "spark.bounded"} | {
+LOOKS_FOR_LIBRARIES = {"dashboard.leases", "notebook.guard", "recordings.formats.streams", "spark.bounded"} | {
     "spark.events.open"
 }
 IMPORTS_BY_NAME = {"", "notebook.guard"}

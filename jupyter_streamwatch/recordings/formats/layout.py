@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
 from jupyter_streamwatch.recordings.formats.literals import unescape
 
 _ANSI = re.compile(r"(?:\x1b|\\x1b|\\u001b|\\033|\u241b)\[[0-9;?]*[A-Za-z]")
+_ESCAPES: Final = ("\x1b", "\\x1b", "\\u001b", "\\033", "\u241b")
 _LOST_ANSI = re.compile(r"\[\d{1,2}(?:;\d{1,3})*m")
 _TAG = re.compile(
     r"</?(?:br|pre|code|span|div|p|b|i|em|strong|td|tr|table|tbody|font|html|body|samp|tt)\b[^<>]{0,300}>",
@@ -20,10 +22,12 @@ _CURLY_KEY = re.compile(r"[“”„][\w.]+[“”„]\s*[:,}\]]")
 _CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
 
 _LINE_KEY = re.compile(
-    r"([^\n]*?)(?:u?[\"'][\w@.\-]+[\"']|\b(?:id|runId|batchId|numInputRows|\w+PerSecond|durationMs)\b)\s*[:=]"
+    r"([^\n]*?)(?:u?[\"'][\w@.\-]+[\"']|\b(?:id|runId|batchId|numInputRows|\w{1,40}PerSecond|durationMs)\b)\s*[:=]"
 )
 _STRUCTURE: Final = frozenset("{}[](), \t")
 MAX_MARGIN: Final = 300  # characters; more is no margin
+MAX_WIDTH: Final = 4_000  # characters of a line that a terminal broke
+_MAX_LINE: Final = 1 << 16  # characters of a line whose beginning is looked at for a margin
 
 _JOINT = re.compile(r"[\"']\s*(?:\+|\\\n)\s*(?=[\"'])")  # between the pieces of a string in source code
 _AFTER_BRACE = re.compile(r"[\[\s]*\{((?:\s|\\+[nrt])*)(\\*)(\"\"\w|[\"'])?")
@@ -32,12 +36,13 @@ _AFTER_BRACE = re.compile(r"[\[\s]*\{((?:\s|\\+[nrt])*)(\\*)(\"\"\w|[\"'])?")
 def clean(text: str) -> str:
     """Take away terminal colours and markup, and make curly quotes straight where they quote names."""
     if "[" in text:
-        text = _ANSI.sub("", text)
+        if any(escape in text for escape in _ESCAPES):
+            text = _ANSI.sub("", text)
         if len(_LOST_ANSI.findall(text[:100_000])) > 3:
             text = _LOST_ANSI.sub("", text)
     if "&quot;" in text or "&#34;" in text or "&#39;" in text or "&#x27;" in text:
         text = html.unescape(_TAG.sub(_line_break, text.replace("&nbsp;", " ")))
-    elif "<" in text and _TAG.search(text) and ("<span" in text or "<br" in text):
+    elif "<span" in text or "<br" in text:
         text = _TAG.sub(_line_break, text)
     if "\\u0022" in text:
         text = _SAFE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
@@ -70,14 +75,15 @@ def margin(text: str, start: int) -> re.Pattern[str] | None:
 
 def _next_lines(text: str, start: int, count: int) -> list[str]:
     lines: list[str] = []
-    at = text.find("\n", start)
+    at = text.find("\n", start, start + _MAX_LINE)
     while at >= 0 and len(lines) < count:
-        end = text.find("\n", at + 1)
-        lines.append(text[at + 1 : end if end >= 0 else len(text)][:2000])
+        end = text.find("\n", at + 1, at + _MAX_LINE)
+        lines.append(text[at + 1 : min(end if end >= 0 else len(text), at + 2001)])
         at = end
     return lines
 
 
+@lru_cache(maxsize=256)  # the lines of a log begin alike
 def _general(core: str) -> str:
     """A pattern for this margin on other lines: numbers and times differ, ``grep`` swaps ``:`` and ``-``."""
     if core in ("+", "-"):
@@ -95,30 +101,30 @@ def _general(core: str) -> str:
     return "".join(parts)
 
 
-def unwrapped(text: str, start: int) -> tuple[str, int] | None:
-    """Join the lines of a text that a terminal broke at a fixed width.
+def unwrapped(text: str, start: int, limit: int) -> tuple[str, int] | None:
+    """Join the lines of a text that a terminal broke at a fixed width, at most up to ``limit``.
 
     Returns:
         The text from ``start`` on without those breaks and the end of it in ``text``; None when nothing was broken.
     """
-    begin = text.rfind("\n", 0, start) + 1
-    first = text.find("\n", start)
+    begin = text.rfind("\n", max(0, start - MAX_WIDTH), start) + 1
+    first = text.find("\n", start, min(limit, start + MAX_WIDTH))
     width = first - begin
     if first < 0 or width < 40 or text.count("{", start, first) == text.count("}", start, first):
         return None
     pieces = [text[start:first]]
     at = first + 1
     while True:
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
+        end = text.find("\n", at, min(limit, at + width + 1))
+        end = limit if end < 0 else end
         if end - at > width or not text[at:end].strip():
             break
         pieces.append(text[at:end])
         full = end - at == width
         at = end + 1
-        if not full or end == len(text):
+        if not full or end == limit:
             break
-    return ("".join(pieces), min(at, len(text))) if len(pieces) > 1 else None
+    return ("".join(pieces), min(at, limit)) if len(pieces) > 1 else None
 
 
 def literal(text: str, start: int) -> tuple[str, int, bool] | None:

@@ -22,15 +22,15 @@ class _Row:
     value: str
 
 
-def read(text: str, pos: int, at: int) -> tuple[Any, int, int] | None:
+def read(text: str, pos: int, at: int) -> tuple[Any, int, int]:
     """Read the outline around ``at``, which begins at ``pos`` or later.
 
     Returns:
-        The record, where it begins and where it ends; None when this is no outline.
+        The record (None when this is no outline), where it begins and where reading ended.
     """
     start = max(pos, text.rfind("\n", pos, at) + 1)
     if not _LINE.match(text, start):
-        return None
+        return None, at, at
     while start > pos:
         before = max(pos, text.rfind("\n", pos, start - 1) + 1)
         line = _LINE.match(text, before)
@@ -38,11 +38,11 @@ def read(text: str, pos: int, at: int) -> tuple[Any, int, int] | None:
             break
         start = before
     rows: list[_Row] = []
+    names: set[tuple[str, int]] = set()
     end = start
     while (line := _LINE.match(text, end)) and line.end() > end:
         indent = len(line["indent"].expandtabs(2))
-        again = line["key"] in ("id", "runId") and any(row.key == line["key"] and row.indent == indent for row in rows)
-        if again:
+        if line["key"] in ("id", "runId") and (line["key"], indent) in names:
             break
         dash = line["dash"] or ""
         if dash:  # the members of a list's element stand where the first one does
@@ -50,11 +50,12 @@ def read(text: str, pos: int, at: int) -> tuple[Any, int, int] | None:
         value = (line["value"] or "").strip()
         if line[0].endswith("\n") or not value[-1:].isdigit():  # else the text may end inside of a number
             rows.append(_Row(indent + len(dash), False, line["key"], value))
+            names.add((line["key"], indent + len(dash)))
         end = line.end()
     if not rows or rows[0].dash or any(row.value.endswith((",", "{")) for row in rows):
-        return None
+        return None, start, end
     value, used = _mapping(rows, 0)
-    return (value, start, end) if used == len(rows) else None
+    return (value if used == len(rows) else None), start, end
 
 
 def _mapping(rows: list[_Row], first: int) -> tuple[dict[str, Any], int]:

@@ -13,10 +13,13 @@ from typing import Any, Final
 from jupyter_streamwatch.recordings.formats.literals import ESCAPE, MISSING, construct, unescape, word
 
 MAX_DEPTH: Final = 60  # progress nests eight deep; deeper is an attack on the stack
-MAX_FOREIGN_LINES: Final = 40  # other lines tolerated inside a record before it counts as cut
+MAXFOREIGN_LINES: Final = 40  # other lines tolerated inside a record before it counts as cut
+MAX_COMMENT: Final = 1 << 14  # characters between the signs of a comment
+MAX_AFTER_LOG_LINE: Final = 4  # of those, where the line of a log is all that the beginning is known from
 
 _SPACE = re.compile(r"(?:[^\S\n]|\\[nrt]|\\(?=\n)|[\u200b\u200e\u2060\ufeff])*")
-_COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/|<!--.*?-->|(?:<[-=<]|[←⟵⬅])[^\n]*", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|#[^\n]*|(?:<[-=<]|[←⟵⬅])[^\n]*")
+_BLOCK_COMMENTS: Final = (("/*", "*/"), ("<!--", "-->"))
 _SEPARATOR = r"\s*(?::(?!//)|=>|->|=(?!=))"
 _QUOTED_KEY = re.compile(r"[uUbBrR]{0,2}(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')" + _SEPARATOR)
 _BARE_KEY = re.compile(r"([A-Za-z0-9_$@.\-/]+)[\"']?" + _SEPARATOR)
@@ -33,7 +36,7 @@ _VALUE_ENDS = re.compile(r"\s*(?:[,}\]);\"'#]|\\[nrt]|//|<|$)|[^\S\n]*\n")
 _NEXT_LINE = re.compile(r"\s*(?:[\"']?[\w.\-]+[\"']?\s*[:=]|[}\]]|\{\s*(?:[\"'\n]|$))")
 _MARKS = re.compile(r"[\[\](){},\n\"<>]|\\[nrt]|[^\S\n](?=[A-Za-z_]\w*=[^=\s])")  # what may end an unquoted value
 _JUNK = re.compile(r"\[[^\[\]{}\"'\n]{0,80}\]|[^\n\"'{}\[\],\\]+|.", re.DOTALL)
-_FOREIGN_LINE = re.compile(
+FOREIGN_LINE = re.compile(
     r"\s*(?:\[?\d{2,4}[-/.]\d\d?[-/.]\d{1,4}[ T,]\s*\d\d?:\d\d|\d\d:\d\d:\d\d[.,\s]"
     r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b|\[Stage \d|at [\w.$]+\(|\+-[-+]*\+|-{4,}|={4,}"
     r"|Batch: \d|only showing top|scala>|>>>|In ?\[|Out ?\[|Traceback|Caused by|```)"
@@ -55,7 +58,7 @@ class Reading:
 
 def read(text: str, start: int, end: int, margin: re.Pattern[str] | None = None) -> Reading:
     """Read the value from ``start``, at most to ``end``; ``margin`` precedes the content of each further line."""
-    reader = _Reader(text[:end], start, margin)
+    reader = _Reader(text, start, end, margin)
     value = reader.value()
     return Reading(None if value is MISSING else value, reader.pos, reader.cut or reader.stopped)
 
@@ -68,8 +71,10 @@ def read_open(
     Returns:
         The levels from the innermost out: each the objects that stand side by side on it; and how far it was read.
     """
-    first = margin.match(text, start) if margin else None
-    reader = _Reader(text[:end], first.end() if first else start, margin)
+    first = margin.match(text, start, end) if margin else None
+    reader = _Reader(text, first.end() if first else start, end, margin)
+    if margin is None and reader.log_line(text.rfind("\n", 0, start) + 1):
+        reader.foreign = MAXFOREIGN_LINES - MAX_AFTER_LOG_LINE
     levels: list[list[Any]] = []
     while not reader.done():
         level: list[Any] = [reader.members()]
@@ -86,9 +91,10 @@ def read_open(
 class _Reader:
     """Recursive descent over one text; ``cut`` when it ends inside, ``stopped`` where another record begins."""
 
-    def __init__(self, text: str, pos: int, margin: re.Pattern[str] | None) -> None:
+    def __init__(self, text: str, pos: int, end: int, margin: re.Pattern[str] | None) -> None:
         self.text = text
         self.pos = pos
+        self.end = end
         self.margin = margin
         self.cut = False
         self.stopped = False
@@ -101,14 +107,14 @@ class _Reader:
         """Skip to the next token; True at the end of the text or of the record."""
         while not self.stopped:
             self.pos = self._match(_SPACE).end()  # type: ignore[union-attr] # it matches the empty text
-            if self.pos >= len(self.text):
+            if self.pos >= self.end:
                 self.cut = True
                 return True
             if self.text[self.pos] == "\n":
                 self.pos += 1
                 self._line()
-            elif comment := self._match(_COMMENT):
-                self.pos = comment.end()
+            elif comment := self._comment():
+                self.pos = comment
             else:
                 return False
         return True
@@ -184,18 +190,32 @@ class _Reader:
         return key == "runId" and key in (self.root or ())
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        return pattern.match(self.text, self.pos)
+        return pattern.match(self.text, self.pos, self.end)
+
+    def _comment(self) -> int | None:
+        """Where the comment ends that begins here; None where none does."""
+        for opening, closing in _BLOCK_COMMENTS:
+            if self.text.startswith(opening, self.pos):
+                longest = min(self.end, self.pos + MAX_COMMENT)
+                end = self.text.find(closing, self.pos + len(opening), longest)
+                return end + len(closing) if end >= 0 else None
+        comment = self._match(_COMMENT)
+        return comment.end() if comment else None
+
+    def log_line(self, start: int) -> bool:
+        """Whether the line that begins at ``start`` is one of a log, a table or a trace."""
+        return FOREIGN_LINE.match(self.text, start, self.end) is not None
 
     def _line(self) -> None:
         """Step over the margin of a new line, and over lines of somebody else."""
         if self.margin and (margin := self._match(self.margin)):
             self.pos = margin.end()
-        if not self._match(_FOREIGN_LINE):
+        if not self._match(FOREIGN_LINE):
             return
-        end = self.text.find("\n", self.pos)
-        end = len(self.text) if end < 0 else end
+        end = self.text.find("\n", self.pos, self.end)
+        end = self.end if end < 0 else end
         self.foreign += 1
-        if _OPENS.search(self.text, self.pos, end) or self.foreign > MAX_FOREIGN_LINES:
+        if _OPENS.search(self.text, self.pos, end) or self.foreign > MAXFOREIGN_LINES:
             self.stopped = True
         else:
             self.pos = end
@@ -236,7 +256,7 @@ class _Reader:
 
     def _number(self, found: re.Match[str]) -> Any:
         self.pos = found.end()
-        if self.pos >= len(self.text):
+        if self.pos >= self.end:
             self.cut = True
             return MISSING
         digits = found[0].replace("_", "")
@@ -253,7 +273,7 @@ class _Reader:
         if embedded := self._match(_EMBEDDED):  # JSON in a string whose inner quotes were never escaped
             self.pos = embedded.end()
             value = self.value()
-            self.pos += self.text[self.pos : self.pos + 1] == embedded[0]
+            self.pos += self.pos < self.end and self.text[self.pos] == embedded[0]
             return value
         value = self._one_string()
         while isinstance(value, str) and not self.done() and self._match(_STRING) and not self._match(_QUOTED_KEY):
@@ -267,7 +287,7 @@ class _Reader:
         self.pos = opening.end()  # type: ignore[union-attr]
         stop = re.compile(rf"{quote}|\\|\n" if len(quote) == 1 else rf"{quote}|\\")
         parts: list[str] = []
-        while special := stop.search(self.text, self.pos):
+        while special := stop.search(self.text, self.pos, self.end):
             parts.append(self.text[self.pos : special.start()])
             self.pos = special.end()
             if special[0] == "\\":
@@ -281,7 +301,7 @@ class _Reader:
                 return "".join(parts)
             else:
                 parts.append(quote)  # a quote inside, not escaped
-        self.pos = len(self.text)
+        self.pos = self.end
         self.cut = True
         return MISSING
 
@@ -290,7 +310,7 @@ class _Reader:
         start = self.pos
         if self.margin and (margin := self._match(self.margin)):
             self.pos = margin.end()
-        if self._match(_NEXT_LINE) or self._match(_FOREIGN_LINE):
+        if self._match(_NEXT_LINE) or self._match(FOREIGN_LINE):
             self.pos = start - 1
             return True
         return False
@@ -324,7 +344,7 @@ class _Reader:
     def _bare(self) -> Any:
         start = self.pos
         nesting: list[str] = []
-        for found in _MARKS.finditer(self.text, start):
+        for found in _MARKS.finditer(self.text, start, self.end):
             mark = found[0]
             self.pos = found.start()
             if mark in "[(<" or (mark == "{" and nesting):
@@ -333,6 +353,6 @@ class _Reader:
                 nesting.pop()
             elif mark != ">" and (not nesting or mark[0] in '\n"\\'):
                 return word(self.text[start : self.pos])
-        self.pos = len(self.text)
+        self.pos = self.end
         self.cut = True
         return MISSING

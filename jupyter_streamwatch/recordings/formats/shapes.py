@@ -40,12 +40,15 @@ _TELLING = (
 _MEASURED = ("runId", "batchId", "timestamp", "durationMs", "stateOperators", "numInputRows", "processedRowsPerSecond")
 
 # A key at which a record, or one of its parts, can be recognised in text; each part of a record stands behind one.
-MARKER = re.compile(
-    r"(?<![\w.$])(?:runId|batchId|batchDuration|durationMs|stateOperators|sources|sink|eventTime|observedMetrics"
-    r"|queryStatus|progressJson|currentWatermark|timestamp|"
-    + "|".join(sorted((DURATIONS | OPERATOR | SOURCE | {"watermark"}) - {"description", "metrics"}))
-    + r")(?:\\*[\"']{0,2}\s*(?::|=|->)|[\"'],)"
-)
+_OWN_NAMES = frozenset({
+    "runId", "batchId", "batchDuration", "durationMs", "stateOperators", "sources", "sink", "eventTime",
+    "observedMetrics", "queryStatus", "progressJson", "currentWatermark", "timestamp", "watermark",
+})  # fmt: skip
+MARKER_NAMES = tuple(sorted(_OWN_NAMES | (DURATIONS | OPERATOR | SOURCE) - {"description", "metrics"}))
+MARKER = re.compile(r"(?<![\w.$])(" + "|".join(MARKER_NAMES) + r")(?:\\*[\"']{0,2}\s*(?::|=|->)|[\"'],)")
+# One of these may be all that is known of a record or of a part of it; of others it takes two.
+_TELLS_ALONE = frozenset({"queryStatus", "progressJson", "durationMs", "stateOperators", "sources", "numInputRows"})
+_TELLS_WITH_ID = frozenset({"runId", "batchDuration", "eventTime", "sink", "observedMetrics", "currentWatermark"})
 
 # Where a record begins: with its id, or a member that no part of a record begins with.
 BEGIN = re.compile(
@@ -62,6 +65,11 @@ _MESSAGE_KEYS = frozenset({
     "message", "msg", "log", "text", "line", "body", "_raw", "raw", "rawmessage", "textpayload", "short_message",
     "full_message", "@message", "formattedmessage", "logmessage", "log_message", "content", "original", "@rawstring",
 })  # fmt: skip
+# What carries text or events of other names: a JSON log, or an event of Spark's listener bus.
+CARRIER = re.compile(
+    r"StreamingQueryListener|[\"'](?:" + "|".join(sorted(map(re.escape, _MESSAGE_KEYS))) + r")[\"']\s*[:=]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,20 @@ def _is_source(value: Any) -> bool:
         return False
     described = re.match(r"\w+\[", str(value.get("description")))
     return bool(described or value.keys() & {"startOffset", "endOffset", "latestOffset"})
+
+
+def able(names: set[str], *, described: bool) -> bool:
+    """Whether keys of these names can make a record, or a part of one, if all belong together.
+
+    ``described``: whether a description may be among them, which is no key that marks a record.
+    """
+    if names & _TELLS_ALONE or len(names & OPERATOR) > 1:
+        return True
+    if "triggerExecution" in names and len(names & DURATIONS) > 1:
+        return True
+    if len(names & SOURCE) + described > 1 and (described or names & {"startOffset", "endOffset"}):
+        return True
+    return "batchId" in names and bool(names & _TELLS_WITH_ID)
 
 
 def is_progress(value: dict[str, Any]) -> bool:
