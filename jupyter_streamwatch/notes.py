@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from jupyter_streamwatch.format import clean, clock, duration, middle, when
+from jupyter_streamwatch.model.errors import causes_of, last_of, said
 from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.runs import goes_on
 
@@ -26,10 +26,6 @@ STANDING = frozenset(
 NOTE_LENGTH = 200  # characters; the whole text is in the details or in the hint
 DETAILS_LENGTH = 20_000  # characters of an error; a stack trace beyond this says nothing more
 _TODAY = 12 * 3_600_000  # ms; a time of day alone is clear within half a day
-
-_WRAPPER = re.compile(r"^.*?terminated with exception:\s*", re.DOTALL)
-_JAVA_CLASS = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
-_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?::.*)?$")
 
 
 class SessionLike(Protocol):
@@ -87,19 +83,18 @@ def _nothing_new(history: History, run: Run | None) -> bool:
 
 
 def error_line(run: Run) -> str:
-    """Return the error class and the line of the error that says what happened.
+    """Return the error condition and what the last cause of the error says.
 
-    Spark wraps the error of a batch in its own ("Query [id = ...] terminated with exception: ..."), and the error
-    of a user's Python function in a job failure; what went wrong stands in the last line of Python's traceback.
+    Spark wraps what went wrong in errors of its own ("Query [id = ...] terminated with exception", "Job aborted"): the
+    last cause is what happened.
     """
-    text = redact(_WRAPPER.sub("", run.exception or "").strip())
-    line = next((clean(one) for one in text.splitlines() if one.strip()), "")
-    if "Traceback (most recent call last)" in text:
-        after = text.split("Traceback (most recent call last)", 1)[1].splitlines()
-        line = next((clean(one) for one in after if _PYTHON_ERROR.match(one)), line)
-    line = _JAVA_CLASS.sub("", line) or line or "The query ended with an exception"
-    named = run.errorClass and not line.startswith(f"[{run.errorClass}]")
-    return middle(f"{run.errorClass}: {line}" if named else line, NOTE_LENGTH)
+    causes = causes_of(run.exception or "")
+    last = last_of(causes)
+    line = redact(clean(said(last))) if last is not None else ""
+    line = line or "The query ended with an exception"
+    condition = (last.condition if last is not None else None) or run.errorClass
+    named = condition and f"[{condition}]" not in line
+    return middle(f"{condition}: {line}" if named else line, NOTE_LENGTH)
 
 
 def details(history: History) -> str | None:

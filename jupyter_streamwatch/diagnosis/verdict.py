@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
 from jupyter_streamwatch.diagnosis.series import median
-from jupyter_streamwatch.format import clean, duration, middle, number, percent, rate
+from jupyter_streamwatch.format import duration, middle, number, percent, rate
+from jupyter_streamwatch.notes import error_line
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.load import Load
@@ -61,9 +62,7 @@ def _ended(window: Window) -> Verdict | None:
     if run is None or run.state == "active":
         return None
     if run.state == "failed":
-        first = next((clean(line) for line in (run.exception or "").splitlines() if line.strip()), "")
-        name = run.errorClass or middle(first, 160)
-        return "failed", f"The query ended with an error: {name}" if name else "The query ended with an error."
+        return "failed", f"The query ended with an error: {middle(error_line(run), 160)}"
     before = _of_before(window)
     if before:
         what = "This run found no new data" if window.once else "The query was stopped without a batch"

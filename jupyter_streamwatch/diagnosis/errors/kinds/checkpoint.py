@@ -1,0 +1,192 @@
+"""The checkpoint's own files, and runs that share or do not fit them."""
+
+from __future__ import annotations
+
+from jupyter_streamwatch.diagnosis.errors import cures, owners
+from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
+from jupyter_streamwatch.diagnosis.errors.registry import CHANGES, Told, kind
+
+_FILE = r"(?P<file>[^\s'\"()]{0,400}/(?:offsets|commits|sources/\d+|_spark_metadata)/[\w.\-]{0,100})"
+_MISSING = ("FileNotFoundException", "NoSuchFileException", "PathNotFoundException", "NoSuchKeyException")
+
+
+@kind(
+    "concurrent-run",
+    Sign(conditions=("CONCURRENT_STREAM_LOG_UPDATE", "CONCURRENT_QUERY", "DELTA_CONCURRENT_TRANSACTION")),
+    Sign(names=("ConcurrentTransactionException",)),
+    Sign(
+        says=r"Multiple streaming (?:queries|jobs) (?:are concurrently using|detected)"
+        r"|Concurrent update to the (?:\w+ )?log|Cannot start query with id \S+ as another query"
+        r"|multiple streaming queries are using the same checkpoint|same streaming query is already active"
+    ),
+    Sign(names=("FileAlreadyExistsException",), says=r"/(?:offsets|commits)/\d+"),
+    Sign(names=("ConcurrentModificationException",), says=r"offset|commit|checkpoint|log"),
+    owner=owners.PROGRAM,
+)
+def concurrent_run(case: Case) -> Told:
+    """Tell that two runs share a checkpoint."""
+    return Told(
+        title="Another query runs on the same checkpoint",
+        why="Two runs wrote to one checkpoint, also from another session, notebook or cluster; one of them is"
+        " stopped so"
+        " that neither loses its place.",
+        cures=(
+            "See that only one of them runs; if the other one goes on, nothing needs to be done here.",
+            cures.after("Else stop the other one first.", case.facts),
+            "A second query over the same source needs a checkpoint of its own.",
+        ),
+        code="for q in spark.streams.active:\n    print(q.id, q.name)  # q.stop() for the one that is not needed",
+    )
+
+
+@kind(
+    "offset-log-gap",
+    Sign(says=r"offset log for batch (?P<missing>\d+) doesn'?t exist(?:[^\n]{0,100}?latest batch (?P<newest>\d+))?"),
+    Sign(says=r"batch (?P<missing>\d+) doesn'?t exist\W*$", at="MicroBatchExecution"),
+    owner=owners.STORAGE,
+)
+def offset_log_gap(case: Case) -> Told:
+    """Tell which entry of the offset log is missing."""
+    missing, newest = case.part("missing"), case.part("newest")
+    batch = int(newest) if newest else None
+    return Told(
+        title=f"The checkpoint has no offsets/{missing}",
+        why="A start needs the newest two files in offsets to follow each other, and one between them is not there:"
+        " removed, not copied, or never written by a run with asynchronous progress tracking.",
+        cures=(
+            "If it ran with asyncProgressTrackingEnabled, start it with that option again: such a log may have gaps.",
+            f"Else restore offsets/{missing} from a copy: nothing is lost then.",
+            cures.move_offset(case.facts, batch),
+            (
+                "Go on so until the newest two in offsets follow each other and the newest in commits is the newest"
+                " of them"
+                " or the one before."
+            ),
+            cures.new_checkpoint(case.facts),
+        ),
+    )
+
+
+@kind(
+    "newer-spark",
+    Sign(conditions=("INVALID_LOG_VERSION", "CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_READER_VERSION")),
+    Sign(says=r"UnsupportedLogVersion|log file was produced by a newer version"),
+    owner=owners.SPARK,
+)
+def newer_spark(case: Case) -> Told:
+    """Tell that a newer Spark wrote it."""
+    return Told(
+        title="The checkpoint was written by a newer Spark",
+        why="A file in it has a version that this Spark cannot read.",
+        cures=(
+            cures.after("Use the Spark version that wrote it, or a later one.", case.facts),
+            cures.new_checkpoint(case.facts),
+        ),
+    )
+
+
+@kind(
+    "checkpoint-file",
+    Sign(names=_MISSING, says=_FILE),
+    Sign(says=_FILE + r"\S* (?:does not|doesn'?t) exist"),
+    Sign(names=("ChecksumException",), says=_FILE),
+    Sign(
+        conditions=(
+            "MALFORMED_LOG_FILE", "STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "BATCH_METADATA_NOT_FOUND",
+            "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED",
+        )
+    ),
+    Sign(
+        says=r"Log file was malformed|Incomplete log file|Failed to read log file|Found no log file"
+        r"|doesn'?t exist when compacting batch"
+    ),
+    owner=owners.STORAGE,
+)  # fmt: skip
+def checkpoint_file(case: Case) -> Told:
+    """Tell which file of the checkpoint, or of the file sink's log, is missing or damaged."""
+    file = case.part("file") or ""
+    if "_spark_metadata" in file + case.cause.message:
+        return Told(
+            title="A file of the file sink's own log (_spark_metadata) is missing or damaged",
+            why="The sink keeps in it which files are in the result; it is no part of the input, and skipping missing"
+            " input files does nothing for it.",
+            cures=(
+                cures.restore("the folder _spark_metadata"),
+                (
+                    "Only as the last resort write to a new output directory with a new checkpoint, and keep the old"
+                    " ones:"
+                    " state is lost, and the source is read from where its options say."
+                ),
+            ),
+        )
+    newest = "/offsets/" in file
+    return Told(
+        title="A file of the checkpoint is missing or damaged",
+        why=f"{file or 'A file of its logs'} belongs to the checkpoint, not to the input: it was deleted, not"
+        f" copied, or"
+        " cut off while it was written. Skipping missing input files does nothing for it.",
+        cures=(
+            cures.restore(),
+            *([f"If it is the newest in offsets: {cures.move_offset(case.facts, None)}"] if newest else []),
+            cures.new_checkpoint(case.facts),
+        ),
+    )
+
+
+@kind(
+    "checkpoint-changed",
+    Sign(conditions=("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA", "STREAMING_QUERY_EVOLUTION_ERROR")),
+    Sign(
+        says=r"There are \[\d+\] sources in the checkpoint|Detected incompatible|INCOMPATIBLE_CHECKPOINT"
+        r"|assertion failed[^\n]{0,200}checkpoint"
+    ),
+    owner=owners.PROGRAM,
+)
+def checkpoint_changed(case: Case) -> Told:
+    """Tell that the query is another one."""
+    return Told(
+        title="The query does not fit its checkpoint",
+        why="The number or kind of its sources or stateful operators is another one than when the checkpoint was"
+        " written.",
+        cures=(
+            cures.after("Take the change back.", case.facts),
+            cures.new_checkpoint(case.facts),
+        ),
+        link=CHANGES,
+    )
+
+
+@kind(
+    "connector-metadata",
+    Sign(
+        owners=("connector-kinesis",),
+        says=r"committed metadata|previous batch id (?P<batch>\d+)|metadata[^\n]{0,80}batch",
+    ),
+)
+def connector_metadata(case: Case) -> Told:
+    """Tell that the connector's own file of a batch is missing."""
+    batch = case.part("batch") or _number_after(case.cause.message, "batch id ")
+    which = f"of batch {batch}" if batch else "of the batch before"
+    return Told(
+        title=f"The Kinesis connector does not find its own metadata {which}",
+        why="It keeps the positions in the shards of each batch in files of its own beside the checkpoint's, and those"
+        f" {which} are not there: that batch was cut off, or the files were removed. The rows need not be gone at the"
+        " source.",
+        cures=(
+            cures.restart(case.facts),
+            (
+                "If it fails again, restore those files from a copy, or see that its option for the place of its"
+                " metadata is"
+                " the one of the runs before."
+            ),
+            cures.new_checkpoint(case.facts),
+        ),
+        link="https://github.com/awslabs/spark-sql-kinesis-connector",
+    )
+
+
+def _number_after(text: str, words: str) -> str | None:
+    head, found, rest = text.partition(words)
+    del head
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    return digits if found and digits else None

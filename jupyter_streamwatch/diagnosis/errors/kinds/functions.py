@@ -1,0 +1,45 @@
+"""The user's own functions: what is left when no kind before knows better."""
+
+from __future__ import annotations
+
+from jupyter_streamwatch.diagnosis.errors import cures, owners
+from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
+from jupyter_streamwatch.diagnosis.errors.registry import GUIDE, Told, kind
+
+_FUNCTIONS = GUIDE + "apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch"
+
+
+@kind(
+    "user-function",
+    Sign(owners=(owners.WORKER, owners.DRIVER, owners.PYTHON, owners.JVM)),
+    Sign(
+        conditions=(
+            "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR",
+            "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR",
+            "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR", "FAILED_EXECUTE_UDF", "PYTHON_EXCEPTION",
+        )
+    ),
+    Sign(names=("PythonException",)),
+    Sign(says=r"Failed to execute user defined function"),
+)  # fmt: skip
+def user_function(case: Case) -> Told:
+    """Tell which line of the user's code failed."""
+    owner, frame, last = case.owner, case.chain.own_frame, case.chain.last
+    where = f" at {frame}" if frame is not None else ""
+    named = {owners.WORKER: "A Python function of the query",
+        owners.DRIVER: "Python code in the driver (foreachBatch runs there)",
+             owners.JVM: "JVM code that is not Spark's"}.get(owner, "A function of the query")  # fmt: skip
+    what = last.simple if not last.message or last.python else last.message.split("\n")[0][:200] or last.simple
+    return Told(
+        title="A function of the query raised an error" + (f": {last.simple}" if last.name else ""),
+        why=f"{named} failed{where}: {what}.".replace("..", "."),
+        cures=(
+            cures.may_fail_again(
+                "If a service that it calls failed, start the query again first. Else mend the function, or let it"
+                " put bad rows"
+                " aside.",
+                case.facts,
+            ),
+        ),
+        link=_FUNCTIONS,
+    )  # fmt: skip
