@@ -11,6 +11,8 @@ from jupyter_streamwatch.diagnosis.errors import owners
 from jupyter_streamwatch.model.errors import last_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_streamwatch.facts import Facts
     from jupyter_streamwatch.model.errors import Cause, Frame
 
@@ -33,6 +35,11 @@ class Chain:
         last = last_of(self.causes)
         assert last is not None
         return last
+
+    @cached_property
+    def last_owner(self) -> str:
+        """The owner of the last cause that says what happened."""
+        return next(self.owners[place] for place in range(len(self.causes)) if self.causes[place] is self.last)
 
     @cached_property
     def own_frame(self) -> Frame | None:
@@ -83,12 +90,13 @@ class Sign:
     """What a cause must show; all that is given must hold.
 
     Attributes:
-        names: Its simple class, one of these. A text that lost the class passes where the message is asked for, too.
+        names: Its simple class, one of these.
         conditions: Its error condition, one of these or below one of these.
         says: What its message has.
         at: What the function of one of its innermost frames has.
         owners: Its owner, one of these.
         above: The simple class of a cause around it, one of these.
+        where: What must hold of the whole chain.
     """
 
     names: tuple[str, ...] = ()
@@ -97,6 +105,7 @@ class Sign:
     at: str | None = None
     owners: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
+    where: Callable[[Chain], bool] | None = None
     _says: re.Pattern[str] | None = field(init=False, default=None, compare=False)
     _at: re.Pattern[str] | None = field(init=False, default=None, compare=False)
 
@@ -109,10 +118,11 @@ class Sign:
         """Return the case when the cause shows the sign."""
         cause = chain.causes[place]
         fits = (
-            (not self.names or cause.simple in self.names or (not cause.name and self._says is not None))
+            (not self.names or cause.simple in self.names)
             and (not self.conditions or _below(cause.condition, self.conditions))
             and (not self.owners or chain.owners[place] in self.owners)
             and (not self.above or any(one.simple in self.above for one in chain.causes[:place]))
+            and (self.where is None or self.where(chain))
             and (self._at is None or any(self._at.search(one.function) for one in cause.frames[:_INNERMOST]))
         )
         if not fits or self._says is None:

@@ -44,7 +44,7 @@ def fails_again(what: str, facts: Facts) -> str:
 
 def may_fail_again(what: str, facts: Facts) -> str:
     """Mend what fails on these rows, unless its reason went away by itself."""
-    return f"{what} The batch has the same rows at every start: {_again(facts)}"
+    return f"{what} At the next start {_again(facts)}"
 
 
 def move_commit(facts: Facts, batch: int | None) -> str:

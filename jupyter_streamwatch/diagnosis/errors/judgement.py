@@ -65,10 +65,11 @@ def _judge(
     chain = Chain(causes, facts)
     judged = judge(chain)
     if judged is None:
-        place = _place(causes, chain.last)
-        return Judgement(_failure("unknown", chain.owners[place], chain, None), _unknown(chain, chain.owners[place]))
+        owner = chain.last_owner
+        return Judgement(_failure("unknown", owner, chain, None), _unknown(chain, owner))
     kind, case = judged
-    owner = kind.owner or case.owner
+    vague = case.owner in (owners.UNKNOWN, owners.SPARK) and kind.otherwise is not None
+    owner = kind.owner or (kind.otherwise if vague else None) or case.owner
     return Judgement(_failure(kind.name, owner, chain, case.cause), kind.tell(case))
 
 
@@ -120,7 +121,3 @@ def _unknown(chain: Chain, owner: str) -> Told:
             ),
         ),
     )
-
-
-def _place(causes: tuple[Cause, ...], wanted: Cause) -> int:
-    return next(place for place in range(len(causes) - 1, -1, -1) if causes[place] is wanted)

@@ -64,7 +64,9 @@ _PACKAGES: Final = {
         ),
         "",
     ),
-    "java.sql": "jdbc", "org.apache.spark": SPARK, "com.databricks": SPARK,
+    "pyspark": SPARK, "org.apache.spark.util.Utils$": "", "org.apache.spark.util.Utils": "",
+    "org.apache.spark.util.SparkErrorUtils": "", "org.apache.spark.util.SparkErrorUtils$": "", "java.sql": "jdbc",
+    "org.apache.spark": SPARK, "com.databricks": SPARK,
     "org.apache.spark.sql.execution.streaming.state": STATE, "org.rocksdb": STATE,
     "org.apache.spark.sql.execution.streaming.operators.stateful": STATE,
     "org.apache.spark.sql.kafka010": "kafka", "org.apache.spark.kafka010": "kafka", "org.apache.kafka": "kafka",
@@ -93,6 +95,18 @@ _PACKAGES: Final = {
     "com.google.cloud.storage": STORAGE, "com.azure.storage": STORAGE, "com.microsoft.azure.storage": STORAGE,
     "shaded.databricks": STORAGE, "alluxio": STORAGE, "io.minio": STORAGE,
 }  # fmt: skip
+
+# How conditions begin that are not Spark's core's.
+_CONDITIONS: Final = {
+    "DELTA_": "connector-delta",
+    "DIFFERENT_DELTA_": "connector-delta",
+    "KAFKA_DATA_LOSS": "connector-kafka",
+    "STATE_STORE_": STATE,
+    "CANNOT_LOAD_STATE_STORE": STATE,
+    "CANNOT_WRITE_STATE_STORE": STATE,
+    "CLOUD_FILE": "connector-autoloader",
+    "CF_": "connector-autoloader",
+}
 
 # Python files that are no code of the user's: installed packages, Spark's and Python's own.
 _LIBRARY = re.compile(
@@ -138,7 +152,10 @@ def own_frame(causes: Sequence[Cause]) -> Frame | None:
 def owner_at(causes: Sequence[Cause], place: int) -> str:
     """The owner of one cause of a chain: by its class, by its frames, else by those of the cause around it."""
     cause = causes[place]
-    if cause.python and cause.name != "":
+    by_text = _by_text(cause)
+    if by_text is not None:
+        return by_text
+    if cause.python:
         return _python(causes, place)
     by_class = of_name(cause.name) if cause.name.count(".") > 1 else None
     if by_class not in (None, SPARK, JVM):
@@ -148,6 +165,15 @@ def owner_at(causes: Sequence[Cause], place: int) -> str:
     if by_frame in (None, SPARK):
         return str(by_class if by_class == JVM else by_frame or by_class or UNKNOWN)
     return str(by_frame)
+
+
+def _by_text(cause: Cause) -> str | None:
+    """The owner that the condition names; Delta raises errors of Spark's classes, too."""
+    condition = cause.condition or ""
+    for start, owner in _CONDITIONS.items():
+        if condition.startswith(start):
+            return owner
+    return "connector-delta" if cause.simple == "AnalysisException" and " Delta table" in cause.message else None
 
 
 def _owners(frames: Sequence[Frame]) -> Iterator[str]:

@@ -45,22 +45,24 @@ class Kind:
         signs: What shows it, any of these.
         tell: What is said of it.
         owner: Who owns it whatever the frames say; None when the frames decide.
+        otherwise: Who owns it when the frames do not say; None when that stays unknown.
     """
 
     name: str
     signs: tuple[Sign, ...]
     tell: Teller
     owner: str | None = None
+    otherwise: str | None = None
 
 
 KINDS: list[Kind] = []
 
 
-def kind(name: str, *signs: Sign, owner: str | None = None) -> Callable[[Teller], Teller]:
+def kind(name: str, *signs: Sign, owner: str | None = None, otherwise: str | None = None) -> Callable[[Teller], Teller]:
     """Make a function the teller of a kind. Of kinds that fit one cause the one that was registered first wins."""
 
     def register(tell: Teller) -> Teller:
-        KINDS.append(Kind(name, signs, tell, owner))
+        KINDS.append(Kind(name, signs, tell, owner, otherwise))
         return tell
 
     return register

@@ -7,6 +7,7 @@ the Python exception that brought that one.
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -57,6 +58,7 @@ class Cause:
         sqlState: The five characters after ``SQLSTATE``, where they are there.
         frames: Where it was raised, the innermost call first.
         task: The executor that ran the failing task (``3``, ``driver``), when this is what a task reported.
+        language: Who raised it: ``java`` (any JVM language) or ``python``.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Cause:
     sqlState: str | None = None
     frames: tuple[Frame, ...] = ()
     task: str | None = None
+    language: Language = "java"
 
     @property
     def simple(self) -> str:
@@ -74,9 +77,7 @@ class Cause:
     @property
     def python(self) -> bool:
         """Whether Python raised it."""
-        if self.frames:
-            return self.frames[0].language == "python"
-        return bool(self.name) and not re.match(r"(?:[a-z_]\w*\.){2,}[A-Z]\w*\Z", self.name)
+        return self.language == "python"
 
     @property
     def first_line(self) -> str:
@@ -154,7 +155,13 @@ class _Draft:
         # Python prints the innermost call last.
         frames = tuple(reversed(self.frames)) if self.python else tuple(self.frames)
         return Cause(
-            self.name, message, condition[1] if condition else None, state[1] if state else None, frames, self.task
+            self.name,
+            message,
+            condition[1] if condition else None,
+            state[1] if state else None,
+            frames,
+            self.task,
+            "python" if self.python or self.name in _BUILT_IN else "java",
         )
 
 
@@ -434,6 +441,10 @@ class _Reader:
             self._current.frames, self._current.python = self._frames, True
 
 
+# Errors of Python itself; one of these names Java has, too.
+_BUILT_IN = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+) - {"AssertionError"}
 _WRAPS = re.compile(
     r"(?:Writing )?[Jj]ob aborted|An error occurred while calling|An exception was raised by the Python Proxy|"
     r"Exception thrown in awaitResult|(?:\[TASK_WRITE_FAILED\] )?Task failed while writing rows|"

@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 from jupyter_streamwatch.diagnosis.errors import cures, owners
-from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
+from jupyter_streamwatch.diagnosis.errors.case import Case, Chain, Sign
 from jupyter_streamwatch.diagnosis.errors.registry import GUIDE, Told, kind
 
 _FUNCTIONS = GUIDE + "apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch"
 
 
+_TWO = 2  # causes: the function's error and what Spark says around it
+_OWN = (owners.WORKER, owners.DRIVER, owners.PYTHON, owners.JVM)
+# What Spark answers to a wrong call: the caller is at fault.
+_ANSWERS = ("AnalysisException", "ParseException", "IllegalArgumentException", "UnsupportedOperationException")
+
+
+def _own_fault(chain: Chain) -> bool:
+    """Whether the last cause was raised by the user's code, or is what Spark answered to a wrong call of it."""
+    if chain.last_owner in _OWN:
+        return True
+    return chain.last_owner in (owners.SPARK, owners.UNKNOWN) and chain.last.simple in _ANSWERS
+
+
+def _raised_there(chain: Chain) -> bool:
+    """Whether nobody else is known to have raised the last cause."""
+    return chain.last_owner in (*_OWN, owners.SPARK, owners.UNKNOWN)
+
+
 @kind(
     "user-function",
-    Sign(owners=(owners.WORKER, owners.DRIVER, owners.PYTHON, owners.JVM)),
+    Sign(owners=_OWN, where=_own_fault),
+    Sign(conditions=("FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR"), where=_own_fault),
+    Sign(
+        conditions=("FOREACH_BATCH_USER_FUNCTION_ERROR",),
+        where=lambda chain: chain.last is chain.causes[-1] and len(chain.causes) <= _TWO and _raised_there(chain),
+    ),
     Sign(
         conditions=(
-            "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR",
             "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR",
-            "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR", "FAILED_EXECUTE_UDF", "PYTHON_EXCEPTION",
-        )
+            "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR",
+            "FAILED_EXECUTE_UDF",
+            "PYTHON_EXCEPTION",
+        ),
+        where=_raised_there,
     ),
-    Sign(names=("PythonException",)),
-    Sign(says=r"Failed to execute user defined function"),
-)  # fmt: skip
+    Sign(names=("PythonException",), where=_raised_there),
+    Sign(says=r"Failed to execute user defined function", where=_raised_there),
+)
 def user_function(case: Case) -> Told:
     """Tell which line of the user's code failed."""
     owner, frame, last = case.owner, case.chain.own_frame, case.chain.last

@@ -97,7 +97,7 @@ def topic_missing(case: Case) -> Told:
         owners=(_KAFKA, owners.UNKNOWN, owners.SPARK),
     ),
     Sign(
-        says=r"LoginModule|KafkaClient' entry in the JAAS|sasl\.(?:jaas\.config|mechanism|client\.callback)"
+        says=r"LoginModule|JAAS config|sasl\.(?:jaas\.config|mechanism|client\.callback)"
         r"|Failed to load SSL keystore|Failed to configure Saslclient|SaslLoginCallback|AuthenticateCallbackHandler"
     ),
     owner=_KAFKA,

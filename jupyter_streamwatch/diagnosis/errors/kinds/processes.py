@@ -54,7 +54,7 @@ def driver_memory(case: Case) -> Told:
 )  # fmt: skip
 def out_of_memory(case: Case) -> Told:
     """Tell where memory ended."""
-    executor, state = case.chain.executor, owners.STATE in case.chain.owners
+    executor, state = case.chain.executor, case.owner == owners.STATE
     if executor == "driver":
         where, more = "the driver, which runs the tasks in local mode", "spark.driver.memory"
     elif executor is not None:
@@ -124,10 +124,20 @@ def worker_crash(case: Case) -> Told:
     Sign(names=("RpcTimeoutException",)),
     Sign(says=r"Cannot receive any reply (?:from .{0,200} )?in|This timeout is controlled by"),
     Sign(conditions=("STREAMING_PYTHON_RUNNER_INITIALIZATION_TIMEOUT_FAILURE",)),
-    owner=owners.SPARK,
+    otherwise=owners.SPARK,
 )
 def timeout(case: Case) -> Told:
     """Tell what was waited for too long."""
+    if case.owner.startswith("connector-"):
+        other = owners.words(case.owner)
+        return Told(
+            title=f"{other[0].upper()}{other[1:]} did not answer in time",
+            why="The service was not reached, or has more requests or readers than it serves.",
+            cures=(
+                cures.restart(case.facts),
+                "If it happens again, check its address, its limits, and that no other reader uses the same group.",
+            ),
+        )
     said = case.cause.message
     if "roadcast" in said or any("Broadcast" in frame.function for frame in case.cause.frames[:30]):
         return Told(

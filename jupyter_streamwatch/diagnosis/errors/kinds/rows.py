@@ -85,11 +85,7 @@ def not_null(case: Case) -> Told:
 def bad_value(case: Case) -> Told:
     """Tell which value stops the batch."""
     condition = case.cause.condition or ""
-    record = (
-        condition.startswith("MALFORMED")
-        or "alformed" in case.cause.message[:200]
-        or "magic byte" in case.cause.message
-    )
+    record = condition.startswith("MALFORMED") or case.found is not None
     cast = condition.startswith(("CAST", "CANNOT_PARSE")) or case.cause.simple in (
         "NumberFormatException", "SparkNumberFormatException", "DateTimeParseException",
     )  # fmt: skip

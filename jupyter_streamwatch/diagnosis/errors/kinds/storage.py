@@ -55,6 +55,7 @@ def disk_full(case: Case) -> Told:
         "CLOUD_FILE_SOURCE_FILE_NOT_ACCESSIBLE")),
     Sign(says=r"Permission denied: user=|ExpiredToken|TOPIC_AUTHORIZATION_FAILED"
               r"|security token included in the request"),
+    otherwise=owners.STORAGE,
 )  # fmt: skip
 def authorisation(case: Case) -> Told:
     """Tell that access was refused."""
@@ -84,6 +85,7 @@ def authorisation(case: Case) -> Told:
              r"|[Rr]ate ?[Ll]imit ?[Ee]xceeded|quotaExceeded"
         r"|ServerBusy|Too Many Requests|ThrottlingException|Operations per second is over|exceeded rate limits",
     ),
+    otherwise=owners.STORAGE,
 )  # fmt: skip
 def throttled(case: Case) -> Told:
     """Tell that a service wants fewer requests."""

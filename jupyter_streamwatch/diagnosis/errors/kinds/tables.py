@@ -32,12 +32,10 @@ def table_schema(case: Case) -> Told:
     """Tell that the columns differ."""
     delta = "delta" in case.owner or "DELTA" in (case.cause.condition or "") or "Delta" in case.cause.message
     merge = (
-        cures.after(
-            "If new columns are meant, let the table take them over: mergeSchema (types that clash it cannot take).",
-            case.facts,
-        )
+        "If new columns are meant, let the table take them over before that: mergeSchema (it cannot take types that"
+        " clash)."
         if delta
-        else cures.after("If new columns are meant, add them to the table (ALTER TABLE ... ADD COLUMNS).", case.facts)
+        else "If new columns are meant, add them to the table before that (ALTER TABLE ... ADD COLUMNS)."
     )
     return Told(
         title="The rows have other columns or types than the table",
@@ -254,7 +252,8 @@ def source_recreated(case: Case) -> Told:
         )
     ),
     Sign(says=r"(?:earliest available version in the|files? .{0,80}in the) _delta_log"
-              r"|transaction log has been truncated"),
+              r"|transaction log has been truncated"
+        r"|Cannot load current offset at snapshot"),
     Sign(owners=("connector-iceberg",), says=r"Cannot (?:load current offset at snapshot|find snapshot)"
                                              r"|snapshot .{0,60}expired"),
     Sign(names=("FileNotFoundException",), says=r"/_delta_log/"),
