@@ -110,7 +110,7 @@ _CONDITIONS: Final = {
 
 # Python files that are no code of the user's: installed packages, Spark's and Python's own.
 _LIBRARY = re.compile(
-    r"site-packages|dist-packages|[/\\]pyspark[/\\]|pyspark\.zip|py4j|^<frozen |cloudpickle"
+    r"site-packages|dist-packages|\.(?:pyx|pxi|pxd)$|[/\\]pyspark[/\\]|pyspark\.zip|py4j|^<frozen |cloudpickle"
     r"|[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|[/\\](?:Python|python)3?\d*[/\\][Ll]ib[/\\]|[/\\]IPython[/\\]"
 )
 _IN_WORKER = re.compile(r"pyspark(?:\.zip)?[/\\](?:pyspark[/\\])?(?:worker|daemon)\.py")

@@ -89,6 +89,7 @@ _CLASS = r"(?:[A-Za-z_][\w$]{0,200}\.){0,20}[A-Za-z_$][\w$]{0,200}"
 _FULL = r"(?:[A-Za-z_][\w$]{0,200}\.){1,20}[A-Z][\w$]{0,200}"
 _ENDS = r"(?:Exception|Error|Throwable|Failure|Exit|Interrupt|Fault|NotCompatible|Iteration)"
 _JAVA_FRAME = re.compile(r"\s*at\s+(?:[\w.@-]{0,100}/{1,2}){0,2}([^\s()]{1,400}?)\(([^()]{0,300})\)")
+_PLAIN_FRAME = re.compile(r"\s+((?:[\w$<>]{1,200}\.){2,30}[\w$<>]{1,200})\(([\w$]{1,200}\.(?:scala|java|kt):\d+)\)$")
 _BARE_FRAME = re.compile(r"\s+at\s+[\w.$/<>]{1,400}$")
 _MORE = re.compile(r"\s*\.\.\. (?:\d+ (?:more|common frames omitted)|elided|and \d+ more)|\s*\.\.\.$")
 _HEAD = re.compile(
@@ -116,6 +117,7 @@ _PYTHON_ERROR = re.compile(rf"(?P<name>{_CLASS})(?:: (?P<message>.*))?$", re.DOT
 _ARROW = re.compile(r"\s*-+> ?(?P<line>\d+) (?P<code>.*)")
 _DIRECT: Final = "The above exception was the direct cause of the following exception"
 _DURING: Final = "During handling of the above exception, another exception occurred"
+_PREVIOUS: Final = "Previous exception in task"  # which one that came while the task was closed down hides
 _WRAPPER = re.compile(r"(?:Query )?[^\n]{0,400}?terminated with (?:exception|error): ?")
 _SECTION = re.compile(
     r"=== Streaming Query ===|Identifier: .*\[id = |Current (?:Committed|Available) Offsets:|Current State: |"
@@ -123,7 +125,7 @@ _SECTION = re.compile(
 )
 _LOG_LINE = re.compile(
     r"(?:\d{2,4}[-/.]\d\d?[-/.]\d\d?[ T]\d\d?:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|\[\d{4}-\d\d-\d\d[^\]]{0,40}\]) .{0,100}?"
-    r"\b(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\b[ \]:]{1,5}"
+    r"\b(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\b[ \]:]{1,5}"
 )
 _CONDITION = re.compile(r"(?:^|[:\s(])\[([A-Z][A-Z0-9_]{2,100}(?:\.[A-Z][A-Z0-9_]{1,100}){0,3})\]")
 _SQL_STATE = re.compile(r"SQLSTATE(?::|\() ?([0-9A-Z]{5})\b")
@@ -165,7 +167,7 @@ class _Draft:
         )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def causes_of(text: str) -> tuple[Cause, ...]:
     """The causes in the text of an error, the outermost first and the last one last; empty for a text without words.
 
@@ -210,7 +212,7 @@ class _Reader:
             self._take_words(line)
 
     def _is_frame(self, line: str) -> bool:
-        frame = _JAVA_FRAME.match(line)
+        frame = _JAVA_FRAME.match(line) or _PLAIN_FRAME.match(line)
         if frame is None:
             if _MORE.match(line):
                 if self._java is not None:
@@ -251,6 +253,9 @@ class _Reader:
             return True
         if _SECTION.match(text):
             self._skips = True
+            return True
+        if text.startswith(_PREVIOUS):
+            self._open("", text[len(_PREVIOUS) :].strip(": "))
             return True
         return False
 
@@ -295,19 +300,8 @@ class _Reader:
     def _take_words(self, line: str) -> None:
         logged = _LOG_LINE.match(line)
         if logged is not None:
-            self._traceback = None
-            if self._current is not None:
-                self._current.closed = True
-                return
-            line = line[logged.end() :]
-            _, colon, after = line.partition(": ")
-            line = after if colon else line
-            if re.search(r"terminated with (?:error|exception)\s*$", line):
-                return
-            head = self._head(line)
-            if head is not None:
-                self._take_head(head)
-                return
+            self._take_logged(logged["level"], line[logged.end() :])
+            return
         if self._skips or self._suppressed is not None:
             return
         if self._current is None:
@@ -315,6 +309,24 @@ class _Reader:
                 self._open("", line.strip())
         elif not self._current.closed:
             self._say(self._current, line)
+
+    def _take_logged(self, level: str, said: str) -> None:
+        """Take what another line of the log says, while no exception was read: that one is what is asked for."""
+        self._traceback = None
+        if self._current is not None:
+            self._current.closed = True
+        if level not in ("WARN", "WARNING", "ERROR", "FATAL") or any(draft.name for draft in self.drafts):
+            return
+        said = said.partition(": ")[2] or said
+        if re.search(r"terminated with (?:error|exception)\s*$", said):
+            return
+        self.drafts.clear()
+        self._current = None
+        head = self._head(said)
+        if head is not None:
+            self._take_head(head)
+        else:
+            self._open("", said)
 
     def _open(self, name: str, message: str, *, python: bool = False, task: str | None = None) -> None:
         """Begin a cause, or go on with one that was written before."""

@@ -86,6 +86,34 @@ def newer_spark(case: Case) -> Told:
 
 
 @kind(
+    "connector-metadata",
+    Sign(owners=("connector-kinesis",), says=r"committed metadata|fetching metadata"),
+    Sign(says=r"/shard-commit/(?P<batch>\d+)"),
+    otherwise="connector-kinesis",
+)
+def connector_metadata(case: Case) -> Told:
+    """Tell that the connector's own file of a batch is missing."""
+    batch = case.part("batch") or _number_after(case.cause.message, "batch id ")
+    which = f"of batch {batch}" if batch else "of the batch before"
+    return Told(
+        title=f"The Kinesis connector does not find its own metadata {which}",
+        why="It keeps the positions in the shards of each batch in files of its own beside the checkpoint's, and those"
+        f" {which} are not there: that batch was cut off, or the files were removed. The rows need not be gone at the"
+        " source.",
+        cures=(
+            cures.restart(case.facts),
+            (
+                "If it fails again, restore those files from a copy, or see that its option for the place of its"
+                " metadata is"
+                " the one of the runs before."
+            ),
+            cures.new_checkpoint(case.facts),
+        ),
+        link="https://github.com/awslabs/spark-sql-kinesis-connector",
+    )
+
+
+@kind(
     "checkpoint-file",
     Sign(names=_MISSING, says=_FILE),
     Sign(says=_FILE + r"\S* (?:does not|doesn'?t) exist"),
@@ -153,35 +181,6 @@ def checkpoint_changed(case: Case) -> Told:
             cures.new_checkpoint(case.facts),
         ),
         link=CHANGES,
-    )
-
-
-@kind(
-    "connector-metadata",
-    Sign(
-        owners=("connector-kinesis",),
-        says=r"committed metadata|previous batch id (?P<batch>\d+)|metadata[^\n]{0,80}batch",
-    ),
-)
-def connector_metadata(case: Case) -> Told:
-    """Tell that the connector's own file of a batch is missing."""
-    batch = case.part("batch") or _number_after(case.cause.message, "batch id ")
-    which = f"of batch {batch}" if batch else "of the batch before"
-    return Told(
-        title=f"The Kinesis connector does not find its own metadata {which}",
-        why="It keeps the positions in the shards of each batch in files of its own beside the checkpoint's, and those"
-        f" {which} are not there: that batch was cut off, or the files were removed. The rows need not be gone at the"
-        " source.",
-        cures=(
-            cures.restart(case.facts),
-            (
-                "If it fails again, restore those files from a copy, or see that its option for the place of its"
-                " metadata is"
-                " the one of the runs before."
-            ),
-            cures.new_checkpoint(case.facts),
-        ),
-        link="https://github.com/awslabs/spark-sql-kinesis-connector",
     )
 
 

@@ -12,7 +12,7 @@ _PACKAGES = "https://spark.apache.org/docs/latest/configuration.html#runtime-env
 
 @kind(
     "windows-hadoop",
-    Sign(names=("UnsatisfiedLinkError",), says=r"NativeIO\$Windows|nativeio|hadoop"),
+    Sign(says=r"nativeio\.NativeIO\$Windows"),
     Sign(says=r"winutils|HADOOP_HOME and hadoop\.home\.dir are unset|HADOOP_HOME is not set"),
     owner=owners.SYSTEM,
 )
