@@ -89,7 +89,14 @@ def library_version(case: Case) -> Told:
 @kind(
     "connector-missing",
     Sign(names=("NoClassDefFoundError", "ClassNotFoundException")),
-    Sign(conditions=("DATA_SOURCE_NOT_FOUND", "KAFKA_DATA_SOURCE_NOT_ENABLED", "AVRO_DATA_SOURCE_NOT_ENABLED")),
+    Sign(
+        conditions=(
+            "DATA_SOURCE_NOT_FOUND",
+            "KAFKA_DATA_SOURCE_NOT_ENABLED",
+            "AVRO_DATA_SOURCE_NOT_ENABLED",
+            "CANNOT_LOAD_CHECKPOINT_FILE_MANAGER.ERROR_LOADING_CLASS",
+        )
+    ),
     Sign(says=r"Failed to find (?:the )?data ?source|No FileSystem for scheme|UnsupportedFileSystemException"),
     owner=owners.SYSTEM,
 )

@@ -14,7 +14,6 @@ _CONFIGURATION = "https://spark.apache.org/docs/latest/configuration.html"
     "driver-memory",
     Sign(says=r"spark\.driver\.maxResultSize|Total size of serialized results"),
     Sign(says=r"Not enough memory to build and broadcast"),
-    Sign(conditions=("_LEGACY_ERROR_TEMP_2250",)),
 )
 def driver_memory(case: Case) -> Told:
     """Tell that the driver took more than it can hold."""
@@ -91,7 +90,7 @@ def out_of_memory(case: Case) -> Told:
     ),
     Sign(
         says=r"Python worker exited unexpectedly|Python worker failed to connect back|ExecutorLostFailure|Lost executor"
-        r"|Slave lost|Container from a bad node|executor (?:\w+ )?exited|Executor heartbeat timed out|exited with code"
+        r"|Slave lost|Container from a bad node|executor (?:\w+ )?exited|Executor heartbeat timed out"
         r"|FetchFailed\("
     ),
     Sign(names=("EOFException",), above=("SparkException",), at=r"python\.\w*Python\w*Runner|PythonWorkerFactory"),

@@ -14,10 +14,10 @@ _WORKERS_PYTHON = 'import os, sys\nos.environ["PYSPARK_PYTHON"] = sys.executable
 
 @kind(
     "arrow-pandas",
-    Sign(conditions=("PACKAGE_NOT_INSTALLED", "UNSUPPORTED_PACKAGE_VERSION", "INVALID_PANDAS_UDF_PLACEMENT")),
+    Sign(conditions=("PACKAGE_NOT_INSTALLED", "UNSUPPORTED_PACKAGE_VERSION")),
     Sign(says=r"(?:[Pp]andas|[Pp]y[Aa]rrow|NumPy|grpcio|googleapis-common-protos) >= [\d.]+ must be installed"),
-    Sign(names=("AttributeError",), says=r"has no attribute '(?:iteritems|append|swaplevel|bool|object|float|int|NaN"
-                                         r"|_register_extension)'"),
+    Sign(says=r"'DataFrame' object has no attribute '(?:iteritems|append)'"),
+    Sign(says=r"module '(?:numpy|pandas)' has no attribute '(?:bool|object|float|int|NaN|Int64Index)'"),
     Sign(names=("ValueError", "ImportError"), says=r"numpy\.(?:dtype|ndarray) size changed"
                                                    r"|numpy\.core\.multiarray failed to import"),
 )  # fmt: skip
@@ -44,8 +44,8 @@ def arrow_pandas(case: Case) -> Told:
             "ARROW_TYPE_MISMATCH", "RESULT_TYPE_MISMATCH_FOR_ARROW_UDF", "RESULT_LENGTH_MISMATCH_FOR_PANDAS_UDF",
             "SCHEMA_MISMATCH_FOR_PANDAS_UDF",
             "RESULT_COLUMNS_MISMATCH_FOR_PANDAS_UDF", "RESULT_LENGTH_MISMATCH_FOR_SCALAR_ITER_PANDAS_UDF",
-            "UDF_RETURN_TYPE",
-            "RESULT_TYPE_MISMATCH_FOR_PANDAS_UDF", "RESULT_COLUMN_NAMES_MISMATCH", "RESULT_COLUMN_TYPES_MISMATCH",
+            "UDF_RETURN_TYPE", "RESULT_ROWS_MISMATCH", "RESULT_COLUMN_SCHEMA_MISMATCH",
+            "RESULT_COLUMN_NAMES_MISMATCH", "RESULT_COLUMN_TYPES_MISMATCH",
         )
     ),
     Sign(names=("ArrowTypeError", "ArrowInvalid", "ArrowNotImplementedError", "PickleException")),

@@ -7,6 +7,22 @@ from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
 from jupyter_streamwatch.diagnosis.errors.registry import CHANGES, Told, kind
 
 _FILE = r"(?P<file>[^\s'\"()]{0,400}/state/\d+/\d+/[\w./\-]{1,200})"
+# Why a state store could not be loaded, as far as it proves that files are missing or damaged.
+_UNREADABLE = (
+    "AUTO_SNAPSHOT_REPAIR_FAILED",
+    "CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT",
+    "CANNOT_READ_CHECKPOINT",
+    "CANNOT_READ_DELTA_FILE_KEY_SIZE",
+    "CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+    "CANNOT_READ_MISSING_SNAPSHOT_FILE",
+    "CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE",
+    "CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE",
+    "CANNOT_READ_STREAMING_STATE_FILE",
+    "INVALID_CHECKPOINT_LINEAGE",
+    "SNAPSHOT_PARTITION_ID_NOT_FOUND",
+    "UNEXPECTED_FILE_SIZE",
+    "UNEXPECTED_VERSION",
+)
 _MISSING = ("FileNotFoundException", "NoSuchFileException", "NoSuchKeyException")
 
 
@@ -46,7 +62,7 @@ def rocksdb_lock(case: Case) -> Told:
             "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE",
             "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE", "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION",
             "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE", "STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED",
-            "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED", "STREAM_STATE_SCHEMA",
+            "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED",
         )
     ),
     Sign(names=("StateSchemaNotCompatible", "InvalidUnsafeRowException")),
@@ -100,11 +116,12 @@ def state_format(case: Case) -> Told:
     "state-missing",
     Sign(names=_MISSING, says=_FILE),
     Sign(says=_FILE + r"[^\n]{0,40} (?:does not|doesn'?t) exist"),
-    Sign(conditions=("CANNOT_LOAD_STATE_STORE", "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY")),
+    Sign(conditions=tuple(f"CANNOT_LOAD_STATE_STORE.{why}" for why in _UNREADABLE)),
+    Sign(conditions=("STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",)),
     Sign(
         conditions=(
             "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP", "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED",
-            "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH", "FAILED_TO_LOAD_STATE",
+            "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH",
         )
     ),
     Sign(says=r"Error reading (?:delta|snapshot) file|Error reading streaming state file"),

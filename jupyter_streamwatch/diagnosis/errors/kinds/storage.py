@@ -47,12 +47,12 @@ def disk_full(case: Case) -> Told:
             "AbfsRestOperationException", "RemoteException",
                "GoogleJsonResponseException", "StorageException", "HttpResponseException", "NoAuthWithAWSException",
                "SdkClientException"),
-        says=r"Permission denied|[Aa]ccess ?[Dd]enied|\b403\b|Forbidden|Operation not permitted|Read-only file system"
+        says=r"Permission denied|[Aa]ccess ?[Dd]enied|403 Forbidden|Status Code: 403|status code 403|Forbidden"
+             r"|Operation not permitted|Read-only file system"
         r"|ExpiredToken|InvalidAccessKeyId|SignatureDoesNotMatch|Unable to load (?:AWS )?credentials"
         r"|No AWS Credentials",
     ),
-    Sign(conditions=("INSUFFICIENT_PERMISSION", "INSUFFICIENT_PERMISSIONS", "INSUFFICIENT_PERMISSIONS_EXT_LOC",
-        "CLOUD_FILE_SOURCE_FILE_NOT_ACCESSIBLE")),
+    Sign(conditions=("INSUFFICIENT_PERMISSION", "INSUFFICIENT_PERMISSIONS", "INSUFFICIENT_PERMISSIONS_EXT_LOC")),
     Sign(says=r"Permission denied: user=|ExpiredToken|TOPIC_AUTHORIZATION_FAILED"
               r"|security token included in the request"),
     otherwise=owners.STORAGE,
@@ -128,7 +128,11 @@ def storage_unavailable(case: Case) -> Told:
 @kind(
     "rename-failed",
     Sign(
-        conditions=("FAILED_RENAME_PATH", "RENAME_SRC_PATH_NOT_FOUND", "FAILED_RENAME_TEMP_FILE", "TASK_COMMIT_FAILED")
+        conditions=(
+            "FAILED_RENAME_PATH",
+            "RENAME_SRC_PATH_NOT_FOUND",
+            "FAILED_RENAME_TEMP_FILE",
+        )
     ),
     Sign(
         says=r"rename .{1,800}(?:failed|fail\b)|[Ff]ailed to rename|Rename from .{1,600} failed|Error renaming"
