@@ -6,8 +6,8 @@ from jupyter_streamwatch.diagnosis.errors.kinds import processes
 from jupyter_streamwatch.diagnosis.errors.kinds import storage
 from jupyter_streamwatch.diagnosis.errors.kinds import checkpoint
 from jupyter_streamwatch.diagnosis.errors.kinds import state
-from jupyter_streamwatch.diagnosis.errors.kinds import classpath
 from jupyter_streamwatch.diagnosis.errors.kinds import kafka
+from jupyter_streamwatch.diagnosis.errors.kinds import classpath
 from jupyter_streamwatch.diagnosis.errors.kinds import tables
 from jupyter_streamwatch.diagnosis.errors.kinds import rows
 from jupyter_streamwatch.diagnosis.errors.kinds import python

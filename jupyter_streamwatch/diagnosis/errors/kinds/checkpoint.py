@@ -120,7 +120,9 @@ def connector_metadata(case: Case) -> Told:
     Sign(names=("ChecksumException",), says=_FILE),
     Sign(
         conditions=(
-            "MALFORMED_LOG_FILE", "STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "BATCH_METADATA_NOT_FOUND",
+            "MALFORMED_LOG_FILE",
+            "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+            "BATCH_METADATA_NOT_FOUND",
             "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED",
         )
     ),
@@ -129,7 +131,7 @@ def connector_metadata(case: Case) -> Told:
         r"|doesn'?t exist when compacting batch"
     ),
     owner=owners.STORAGE,
-)  # fmt: skip
+)
 def checkpoint_file(case: Case) -> Told:
     """Tell which file of the checkpoint, or of the file sink's log, is missing or damaged."""
     file = case.part("file") or ""

@@ -58,14 +58,27 @@ def java_version(case: Case) -> Told:
 
 @kind(
     "library-version",
-    Sign(names=("NoSuchMethodError", "NoSuchFieldError", "AbstractMethodError", "IncompatibleClassChangeError",
-        "VerifyError", "InvalidClassException")),
-    Sign(names=("IllegalAccessError", "ClassCastException"),
-        says=r"cannot access|cannot assign instance of|SerializedLambda"),
-    Sign(names=("NoClassDefFoundError", "ClassNotFoundException"), says=r"^scala[./]|Logging\$class|\$class$"
-        r"|StreamWriteSupport|ReadSupport|DataSourceV2$"),
+    Sign(
+        names=(
+            "NoSuchMethodError",
+            "NoSuchFieldError",
+            "AbstractMethodError",
+            "IncompatibleClassChangeError",
+            "VerifyError",
+            "InvalidClassException",
+        )
+    ),
+    Sign(
+        names=("IllegalAccessError", "ClassCastException"),
+        says=r"cannot access|cannot assign instance of|SerializedLambda",
+    ),
+    Sign(
+        names=("NoClassDefFoundError", "ClassNotFoundException"),
+        says=r"^scala[./]|Logging\$class|\$class$"
+        r"|StreamWriteSupport|ReadSupport|DataSourceV2$",
+    ),
     owner=owners.SYSTEM,
-)  # fmt: skip
+)
 def library_version(case: Case) -> Told:
     """Tell that a library is for another version."""
     connector = connector_of(case.cause.message, case.facts.sparkVersion)

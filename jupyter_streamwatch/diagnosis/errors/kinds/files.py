@@ -70,10 +70,12 @@ def file_unreadable(case: Case) -> Told:
 @kind(
     "file-missing",
     Sign(conditions=("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")),
-    Sign(names=("FileNotFoundException", "NoSuchFileException", "NoSuchKeyException"),
-         owners=(owners.STORAGE, owners.SPARK, owners.UNKNOWN)),
+    Sign(
+        names=("FileNotFoundException", "NoSuchFileException", "NoSuchKeyException"),
+        owners=(owners.STORAGE, owners.SPARK, owners.UNKNOWN),
+    ),
     owner=owners.STORAGE,
-)  # fmt: skip
+)
 def file_missing(case: Case) -> Told:
     """Tell that an input file is gone, unless the text shows that it is another one."""
     reads = case.cause.condition is not None or any(
@@ -109,18 +111,31 @@ def file_missing(case: Case) -> Told:
     "not-reached",
     Sign(
         names=(
-            "UnknownHostException", "ConnectException", "NoRouteToHostException", "SocketTimeoutException",
+            "UnknownHostException",
+            "ConnectException",
+            "NoRouteToHostException",
+            "SocketTimeoutException",
             "ConnectTimeoutException",
-            "ConnectionRefusedError", "ConnectTimeout", "HttpHostConnectException", "CommunicationsException",
+            "ConnectionRefusedError",
+            "ConnectTimeout",
+            "HttpHostConnectException",
+            "CommunicationsException",
             "NoNodeAvailableException",
-            "AllNodesFailedException", "MongoTimeoutException", "ConnectionClosedException",
+            "AllNodesFailedException",
+            "MongoTimeoutException",
+            "ConnectionClosedException",
             "SQLTransientConnectionException",
-            "SocketException", "ConnectionResetError", "TimeoutError", "gaierror",
+            "SocketException",
+            "ConnectionResetError",
+            "TimeoutError",
+            "gaierror",
         )
     ),
-    Sign(says=r"Connection refused|Connection timed out|Connection reset|Name or service not known"
-              r"|Temporary failure in name resolution"),
-)  # fmt: skip
+    Sign(
+        says=r"Connection refused|Connection timed out|Connection reset|Name or service not known"
+        r"|Temporary failure in name resolution"
+    ),
+)
 def not_reached(case: Case) -> Told:
     """Tell that something at the other end did not answer."""
     other = owners.words(case.owner)

@@ -67,4 +67,4 @@ def user_function(case: Case) -> Told:
             ),
         ),
         link=_FUNCTIONS,
-    )  # fmt: skip
+    )

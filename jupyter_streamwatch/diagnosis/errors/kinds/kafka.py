@@ -47,17 +47,23 @@ def data_loss(case: Case) -> Told:
         title="Rows that the query wanted are gone at the source",
         why="The source deleted them (retention, a topic or table made again) before they were read.",
         cures=(
-            ("Find out how much is missing, and whether a copy has it."
-            " A longer retention, or a query that keeps up, prevents it."),
+            (
+                "Find out how much is missing, and whether a copy has it."
+                " A longer retention, or a query that keeps up, prevents it."
+            ),
             cures.after(
-                "Then go on without them: " + ("failOnDataLoss = false skips them for good." if ours else
-                f"the option of {owners.words(case.owner)} that skips what is gone does so for good."),
+                "Then go on without them: "
+                + (
+                    "failOnDataLoss = false skips them for good."
+                    if ours
+                    else f"the option of {owners.words(case.owner)} that skips what is gone does so for good."
+                ),
                 case.facts,
             ),
         ),
         code='.option("failOnDataLoss", "false")  # the missing rows are skipped' if ours else None,
         link=KAFKA if ours else "",
-    )  # fmt: skip
+    )
 
 
 @kind(
@@ -91,8 +97,12 @@ def topic_missing(case: Case) -> Told:
     Sign(names=("LoginException",), owners=(_KAFKA, owners.UNKNOWN, owners.SPARK)),
     Sign(
         names=(
-            "SaslAuthenticationException", "SslAuthenticationException", "UnsupportedSaslMechanismException",
-            "IllegalSaslStateException", "DelegationTokenExpiredException", "SSLHandshakeException",
+            "SaslAuthenticationException",
+            "SslAuthenticationException",
+            "UnsupportedSaslMechanismException",
+            "IllegalSaslStateException",
+            "DelegationTokenExpiredException",
+            "SSLHandshakeException",
         ),
         owners=(_KAFKA, owners.UNKNOWN, owners.SPARK),
     ),
@@ -101,7 +111,7 @@ def topic_missing(case: Case) -> Told:
         r"|Failed to load SSL keystore|Failed to configure Saslclient|SaslLoginCallback|AuthenticateCallbackHandler"
     ),
     owner=_KAFKA,
-)  # fmt: skip
+)
 def kafka_login(case: Case) -> Told:
     """Tell what is wrong with the login."""
     said = case.cause.message + " " + case.chain.last.message
@@ -169,14 +179,18 @@ def record_too_large(case: Case) -> Told:
     "kafka-transaction",
     Sign(
         names=(
-            "ProducerFencedException", "InvalidProducerEpochException", "InvalidTxnTimeoutException",
+            "ProducerFencedException",
+            "InvalidProducerEpochException",
+            "InvalidTxnTimeoutException",
             "InvalidTxnStateException",
-            "InvalidPidMappingException", "TransactionalIdAuthorizationException", "OutOfOrderSequenceException",
-            "UnknownProducerIdException", "TransactionAbortedException",
+            "InvalidPidMappingException",
+            "OutOfOrderSequenceException",
+            "UnknownProducerIdException",
+            "TransactionAbortedException",
         )
     ),
     owner=_KAFKA,
-)  # fmt: skip
+)
 def kafka_transaction(case: Case) -> Told:
     """Tell that a producer lost its place."""
     return Told(

@@ -41,21 +41,23 @@ def batch_action(case: Case) -> Told:
     "not-streamable",
     Sign(
         conditions=(
-            "STREAMING_OUTPUT_MODE", "UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK",
+            "STREAMING_OUTPUT_MODE",
+            "UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK",
             "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING",
-            "STREAMING_REAL_TIME_MODE", "NOT_STREAMING_DATASET",
+            "STREAMING_REAL_TIME_MODE",
+            "NOT_STREAMING_DATASET",
             "WRITE_STREAM_NOT_ALLOWED",
             "INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL",
         )
     ),
     Sign(
         says=r"output mode not supported when|not supported (?:on|with|in|for|between) (?:a )?streaming"
-             r"|Non-time-based windows"
+        r"|Non-time-based windows"
         r"|without watermark in the (?:join|grouping)|only be called on streaming"
         r"|does not support .{0,40}(?:output mode|streamed)"
     ),
     owner=owners.PROGRAM,
-)  # fmt: skip
+)
 def not_streamable(case: Case) -> Told:
     """Tell that the plan is refused."""
     del case

@@ -43,14 +43,18 @@ def driver_memory(case: Case) -> Told:
         conditions=(
             "CANNOT_LOAD_STATE_STORE.HDFS_STORE_PROVIDER_OUT_OF_MEMORY",
             "CANNOT_LOAD_STATE_STORE.ROCKSDB_STORE_PROVIDER_OUT_OF_MEMORY",
-            "UNABLE_TO_ACQUIRE_MEMORY", "AGGREGATE_OUT_OF_MEMORY", "POINTER_ARRAY_OUT_OF_MEMORY", "SPILL_OUT_OF_MEMORY",
+            "UNABLE_TO_ACQUIRE_MEMORY",
+            "AGGREGATE_OUT_OF_MEMORY",
+            "POINTER_ARRAY_OUT_OF_MEMORY",
+            "SPILL_OUT_OF_MEMORY",
         )
     ),
     Sign(
         says=r"Container killed by YARN for exceeding|exit (?:code|status):? ?137|exited with code 137|OOMKilled"
         r"|Cannot allocate memory|java\.lang\.OutOfMemoryError|Java heap space|GC overhead limit exceeded"
     ),
-)  # fmt: skip
+    otherwise=owners.SYSTEM,
+)
 def out_of_memory(case: Case) -> Told:
     """Tell where memory ended."""
     executor, state = case.chain.executor, case.owner == owners.STATE
@@ -85,8 +89,13 @@ def out_of_memory(case: Case) -> Told:
 @kind(
     "worker-crash",
     Sign(
-        names=("ExecutorLostFailure", "FetchFailedException", "MetadataFetchFailedException", "FetchFailed",
-            "ExecutorDeadException")
+        names=(
+            "ExecutorLostFailure",
+            "FetchFailedException",
+            "MetadataFetchFailedException",
+            "FetchFailed",
+            "ExecutorDeadException",
+        )
     ),
     Sign(
         says=r"Python worker exited unexpectedly|Python worker failed to connect back|ExecutorLostFailure|Lost executor"
@@ -96,7 +105,7 @@ def out_of_memory(case: Case) -> Told:
     Sign(names=("EOFException",), above=("SparkException",), at=r"python\.\w*Python\w*Runner|PythonWorkerFactory"),
     Sign(conditions=("STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE",)),
     owner=owners.SYSTEM,
-)  # fmt: skip
+)
 def worker_crash(case: Case) -> Told:
     """Tell that a process died."""
     executor = case.chain.executor

@@ -18,9 +18,12 @@ _WORKERS_PYTHON = 'import os, sys\nos.environ["PYSPARK_PYTHON"] = sys.executable
     Sign(says=r"(?:[Pp]andas|[Pp]y[Aa]rrow|NumPy|grpcio|googleapis-common-protos) >= [\d.]+ must be installed"),
     Sign(says=r"'DataFrame' object has no attribute '(?:iteritems|append)'"),
     Sign(says=r"module '(?:numpy|pandas)' has no attribute '(?:bool|object|float|int|NaN|Int64Index)'"),
-    Sign(names=("ValueError", "ImportError"), says=r"numpy\.(?:dtype|ndarray) size changed"
-                                                   r"|numpy\.core\.multiarray failed to import"),
-)  # fmt: skip
+    Sign(
+        names=("ValueError", "ImportError"),
+        says=r"numpy\.(?:dtype|ndarray) size changed"
+        r"|numpy\.core\.multiarray failed to import",
+    ),
+)
 def arrow_pandas(case: Case) -> Told:
     """Tell that pandas, Arrow or numpy do not fit."""
     return Told(
@@ -41,17 +44,25 @@ def arrow_pandas(case: Case) -> Told:
     "result-type",
     Sign(
         conditions=(
-            "ARROW_TYPE_MISMATCH", "RESULT_TYPE_MISMATCH_FOR_ARROW_UDF", "RESULT_LENGTH_MISMATCH_FOR_PANDAS_UDF",
+            "ARROW_TYPE_MISMATCH",
+            "RESULT_TYPE_MISMATCH_FOR_ARROW_UDF",
+            "RESULT_LENGTH_MISMATCH_FOR_PANDAS_UDF",
             "SCHEMA_MISMATCH_FOR_PANDAS_UDF",
-            "RESULT_COLUMNS_MISMATCH_FOR_PANDAS_UDF", "RESULT_LENGTH_MISMATCH_FOR_SCALAR_ITER_PANDAS_UDF",
-            "UDF_RETURN_TYPE", "RESULT_ROWS_MISMATCH", "RESULT_COLUMN_SCHEMA_MISMATCH",
-            "RESULT_COLUMN_NAMES_MISMATCH", "RESULT_COLUMN_TYPES_MISMATCH",
+            "RESULT_COLUMNS_MISMATCH_FOR_PANDAS_UDF",
+            "RESULT_LENGTH_MISMATCH_FOR_SCALAR_ITER_PANDAS_UDF",
+            "UDF_RETURN_TYPE",
+            "RESULT_ROWS_MISMATCH",
+            "RESULT_COLUMN_SCHEMA_MISMATCH",
+            "RESULT_COLUMN_NAMES_MISMATCH",
+            "RESULT_COLUMN_TYPES_MISMATCH",
         )
     ),
     Sign(names=("ArrowTypeError", "ArrowInvalid", "ArrowNotImplementedError", "PickleException")),
-    Sign(says=r"expected zero arguments for construction of ClassDict"
-              r"|Return type of the user-defined function should be"),
-)  # fmt: skip
+    Sign(
+        says=r"expected zero arguments for construction of ClassDict"
+        r"|Return type of the user-defined function should be"
+    ),
+)
 def result_type(case: Case) -> Told:
     """Tell that a function returns something else than it says."""
     return Told(
@@ -119,7 +130,7 @@ def python_environment(case: Case) -> Told:
         r"|attempting to reference SparkContext|SparkContext can only be used on the driver"
     ),
     Sign(conditions=("CONTEXT_ONLY_VALID_ON_DRIVER", "STREAMING_CONNECT_SERIALIZATION_ERROR")),
-)  # fmt: skip
+)
 def not_serializable(case: Case) -> Told:
     """Tell that something cannot travel."""
     connect = case.cause.condition == "STREAMING_CONNECT_SERIALIZATION_ERROR"

@@ -37,13 +37,18 @@ def merge_rows(case: Case) -> Told:
     "not-null",
     Sign(
         conditions=(
-            "NOT_NULL_ASSERT_VIOLATION", "NOT_NULL_CONSTRAINT_VIOLATION", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-            "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "NULL_MAP_KEY", "AVRO_CANNOT_WRITE_NULL_FIELD", "ROW_VALUE_IS_NULL",
+            "NOT_NULL_ASSERT_VIOLATION",
+            "NOT_NULL_CONSTRAINT_VIOLATION",
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+            "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+            "NULL_MAP_KEY",
+            "AVRO_CANNOT_WRITE_NULL_FIELD",
+            "ROW_VALUE_IS_NULL",
         )
     ),
     Sign(names=("InvariantViolationException", "DeltaInvariantViolationException")),
     Sign(says=r"NULL value appeared in non-nullable field|null value in column"),
-)  # fmt: skip
+)
 def not_null(case: Case) -> Told:
     """Tell that a row breaks a rule of the table."""
     return Told(
@@ -61,34 +66,55 @@ def not_null(case: Case) -> Told:
     "bad-value",
     Sign(
         conditions=(
-            "CAST_INVALID_INPUT", "CAST_OVERFLOW", "CAST_OVERFLOW_IN_TABLE_INSERT", "ARITHMETIC_OVERFLOW",
-            "BINARY_ARITHMETIC_OVERFLOW", "DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO", "DATETIME_OVERFLOW",
+            "CAST_INVALID_INPUT",
+            "CAST_OVERFLOW",
+            "CAST_OVERFLOW_IN_TABLE_INSERT",
+            "ARITHMETIC_OVERFLOW",
+            "BINARY_ARITHMETIC_OVERFLOW",
+            "DIVIDE_BY_ZERO",
+            "REMAINDER_BY_ZERO",
+            "DATETIME_OVERFLOW",
             "DATETIME_FIELD_OUT_OF_BOUNDS",
-            "INTERVAL_ARITHMETIC_OVERFLOW", "INTERVAL_DIVIDED_BY_ZERO", "NUMERIC_VALUE_OUT_OF_RANGE",
+            "INTERVAL_ARITHMETIC_OVERFLOW",
+            "INTERVAL_DIVIDED_BY_ZERO",
+            "NUMERIC_VALUE_OUT_OF_RANGE",
             "NUMERIC_OUT_OF_SUPPORTED_RANGE",
-            "INVALID_ARRAY_INDEX", "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", "CANNOT_PARSE_TIMESTAMP",
+            "INVALID_ARRAY_INDEX",
+            "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+            "CANNOT_PARSE_TIMESTAMP",
             "CANNOT_PARSE_DECIMAL",
-            "CANNOT_PARSE_JSON_FIELD", "INVALID_FRACTION_OF_SECOND", "MAP_KEY_DOES_NOT_EXIST",
+            "CANNOT_PARSE_JSON_FIELD",
+            "INVALID_FRACTION_OF_SECOND",
+            "MAP_KEY_DOES_NOT_EXIST",
             "CONVERSION_INVALID_INPUT",
-            "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "MALFORMED_RECORD_IN_PARSING", "MALFORMED_CSV_RECORD",
-            "MALFORMED_PROTOBUF_MESSAGE", "INVALID_URL", "INVALID_DATETIME_PATTERN",
-            "INCONSISTENT_BEHAVIOR_CROSS_VERSION", "DUPLICATED_MAP_KEY",
+            "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+            "MALFORMED_RECORD_IN_PARSING",
+            "MALFORMED_CSV_RECORD",
+            "MALFORMED_PROTOBUF_MESSAGE",
+            "INVALID_URL",
+            "INVALID_DATETIME_PATTERN",
+            "INCONSISTENT_BEHAVIOR_CROSS_VERSION",
+            "DUPLICATED_MAP_KEY",
         )
     ),
     Sign(names=("SparkNumberFormatException", "SparkArithmeticException", "SparkDateTimeException")),
-    Sign(names=("NumberFormatException", "ArithmeticException", "DateTimeException", "DateTimeParseException"),
-         owners=(owners.SPARK, owners.UNKNOWN)),
+    Sign(
+        names=("NumberFormatException", "ArithmeticException", "DateTimeException", "DateTimeParseException"),
+        owners=(owners.SPARK, owners.UNKNOWN),
+    ),
     Sign(names=("BadRecordException", "MalformedRecordException")),
     Sign(says=r"Malformed records are detected|Malformed data\. Length is negative|Unknown magic byte"),
     owner=owners.SPARK,
-)  # fmt: skip
+)
 def bad_value(case: Case) -> Told:
     """Tell which value stops the batch."""
     condition = case.cause.condition or ""
     record = condition.startswith("MALFORMED") or case.found is not None
     cast = condition.startswith(("CAST", "CANNOT_PARSE")) or case.cause.simple in (
-        "NumberFormatException", "SparkNumberFormatException", "DateTimeParseException",
-    )  # fmt: skip
+        "NumberFormatException",
+        "SparkNumberFormatException",
+        "DateTimeParseException",
+    )
     if record:
         what = "Read in PERMISSIVE mode and keep what cannot be read in a column of its own"
         code = '.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", "_corrupt_record")'
@@ -120,12 +146,16 @@ def bad_value(case: Case) -> Told:
     "duplicate-key",
     Sign(
         names=(
-            "SQLIntegrityConstraintViolationException", "PSQLException", "BatchUpdateException", "SQLServerException",
-            "MongoBulkWriteException", "SQLException",
+            "SQLIntegrityConstraintViolationException",
+            "PSQLException",
+            "BatchUpdateException",
+            "SQLServerException",
+            "MongoBulkWriteException",
+            "SQLException",
         ),
         says=r"duplicate (?:key|entry)|unique constraint|Violation of (?:PRIMARY|UNIQUE)|E11000",
     ),
-)  # fmt: skip
+)
 def duplicate_key(case: Case) -> Told:
     """Tell that rows came a second time."""
     return Told(

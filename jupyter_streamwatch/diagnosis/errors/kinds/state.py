@@ -56,19 +56,23 @@ def rocksdb_lock(case: Case) -> Told:
     "state-schema",
     Sign(
         conditions=(
-            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
-            "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE", "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE",
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+            "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+            "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE",
+            "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE",
             "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE",
             "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE",
-            "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE", "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION",
-            "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE", "STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED",
+            "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE",
+            "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION",
+            "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE",
+            "STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED",
             "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED",
         )
     ),
     Sign(names=("StateSchemaNotCompatible", "InvalidUnsafeRowException")),
     Sign(says=r"Provided schema doesn'?t match to the schema for existing state"),
     owner=owners.PROGRAM,
-)  # fmt: skip
+)
 def state_schema(case: Case) -> Told:
     """Tell that the query changed."""
     return Told(
@@ -85,15 +89,17 @@ def state_schema(case: Case) -> Told:
     "state-format",
     Sign(
         conditions=(
-            "STATE_STORE_INVALID_CONFIG_AFTER_RESTART", "STATE_STORE_INVALID_PROVIDER",
-            "STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS", "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED",
+            "STATE_STORE_INVALID_CONFIG_AFTER_RESTART",
+            "STATE_STORE_INVALID_PROVIDER",
+            "STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS",
+            "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED",
             "STATE_STORE_PROVIDER_DOES_NOT_SUPPORT_FINE_GRAINED_STATE_REPLAY",
             "UNSUPPORTED_FEATURE.STORE_BACKEND_NOT_SUPPORTED_FOR_TWS",
             "UNSUPPORTED_FEATURE.STATE_STORE_MULTIPLE_COLUMN_FAMILIES",
         )
     ),
     owner=owners.PROGRAM,
-)  # fmt: skip
+)
 def state_format(case: Case) -> Told:
     """Tell that the settings of the state store do not fit."""
     return Told(
@@ -120,7 +126,8 @@ def state_format(case: Case) -> Told:
     Sign(conditions=("STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",)),
     Sign(
         conditions=(
-            "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP", "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED",
+            "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP",
+            "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED",
             "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH",
         )
     ),
@@ -128,7 +135,7 @@ def state_format(case: Case) -> Told:
     Sign(names=("RocksDBException",), says=r"Corruption|No such file"),
     Sign(names=("FileNotFoundException", "ChecksumException", "EOFException"), owners=(owners.STATE,)),
     owner=owners.STATE,
-)  # fmt: skip
+)
 def state_missing(case: Case) -> Told:
     """Tell which file of the state is missing."""
     file = case.part("file")

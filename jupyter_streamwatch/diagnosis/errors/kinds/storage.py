@@ -35,28 +35,44 @@ def disk_full(case: Case) -> Told:
     "authorisation",
     Sign(
         names=(
-            "AccessControlException", "AccessDeniedException", "TopicAuthorizationException",
+            "AccessControlException",
+            "AccessDeniedException",
+            "TopicAuthorizationException",
             "GroupAuthorizationException",
-            "ClusterAuthorizationException", "AuthorizationException", "AuthenticationException",
+            "ClusterAuthorizationException",
+            "AuthorizationException",
+            "AuthenticationException",
             "UnauthorizedException",
-            "ForbiddenException", "TransactionalIdAuthorizationException",
+            "ForbiddenException",
+            "TransactionalIdAuthorizationException",
         )
     ),
     Sign(
-        names=("FileNotFoundException", "IOException", "AmazonS3Exception", "S3Exception",
-            "AbfsRestOperationException", "RemoteException",
-               "GoogleJsonResponseException", "StorageException", "HttpResponseException", "NoAuthWithAWSException",
-               "SdkClientException"),
+        names=(
+            "FileNotFoundException",
+            "IOException",
+            "AmazonS3Exception",
+            "S3Exception",
+            "AbfsRestOperationException",
+            "RemoteException",
+            "GoogleJsonResponseException",
+            "StorageException",
+            "HttpResponseException",
+            "NoAuthWithAWSException",
+            "SdkClientException",
+        ),
         says=r"Permission denied|[Aa]ccess ?[Dd]enied|403 Forbidden|Status Code: 403|status code 403|Forbidden"
-             r"|Operation not permitted|Read-only file system"
+        r"|Operation not permitted|Read-only file system"
         r"|ExpiredToken|InvalidAccessKeyId|SignatureDoesNotMatch|Unable to load (?:AWS )?credentials"
         r"|No AWS Credentials",
     ),
     Sign(conditions=("INSUFFICIENT_PERMISSION", "INSUFFICIENT_PERMISSIONS", "INSUFFICIENT_PERMISSIONS_EXT_LOC")),
-    Sign(says=r"Permission denied: user=|ExpiredToken|TOPIC_AUTHORIZATION_FAILED"
-              r"|security token included in the request"),
+    Sign(
+        says=r"Permission denied: user=|ExpiredToken|TOPIC_AUTHORIZATION_FAILED"
+        r"|security token included in the request"
+    ),
     otherwise=owners.STORAGE,
-)  # fmt: skip
+)
 def authorisation(case: Case) -> Told:
     """Tell that access was refused."""
     kafka = case.owner == "connector-kafka"
@@ -76,17 +92,22 @@ def authorisation(case: Case) -> Told:
 @kind(
     "throttled",
     Sign(
-        names=("ProvisionedThroughputExceededException", "ServerBusyException", "ThrottlingException",
+        names=(
+            "ProvisionedThroughputExceededException",
+            "ServerBusyException",
+            "ThrottlingException",
             "LimitExceededException",
-               "AWSServiceThrottledException", "RequestLimitExceededException"),
+            "AWSServiceThrottledException",
+            "RequestLimitExceededException",
+        ),
     ),
     Sign(
         says=r"Slow ?Down\b|[Pp]lease reduce your request rate|Status Code: 503|\b503 Slow"
-             r"|[Rr]ate ?[Ll]imit ?[Ee]xceeded|quotaExceeded"
+        r"|[Rr]ate ?[Ll]imit ?[Ee]xceeded|quotaExceeded"
         r"|ServerBusy|Too Many Requests|ThrottlingException|Operations per second is over|exceeded rate limits",
     ),
     otherwise=owners.STORAGE,
-)  # fmt: skip
+)
 def throttled(case: Case) -> Told:
     """Tell that a service wants fewer requests."""
     return Told(

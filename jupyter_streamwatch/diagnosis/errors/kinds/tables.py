@@ -16,17 +16,22 @@ _CONFLICTS = "https://docs.delta.io/latest/concurrency-control.html"
     Sign(says=r"A schema mismatch detected when writing"),
     Sign(
         conditions=(
-            "DELTA_METADATA_MISMATCH", "DELTA_FAILED_TO_MERGE_FIELDS",
+            "DELTA_METADATA_MISMATCH",
+            "DELTA_FAILED_TO_MERGE_FIELDS",
             "INCOMPATIBLE_DATA_FOR_TABLE",
-            "DELTA_MERGE_INCOMPATIBLE_DATATYPE", "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE",
-            "INSERT_COLUMN_ARITY_MISMATCH", "CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE",
+            "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
+            "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE",
+            "INSERT_COLUMN_ARITY_MISMATCH",
+            "CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE",
             "CANNOT_UP_CAST_DATATYPE",
         )
     ),
-    Sign(says=r"Failed to merge fields|Cannot write incompatible (?:data|dataset)"
-              r"|Cannot write to .{0,200}, (?:too many|not enough) data columns"),
+    Sign(
+        says=r"Failed to merge fields|Cannot write incompatible (?:data|dataset)"
+        r"|Cannot write to .{0,200}, (?:too many|not enough) data columns"
+    ),
     Sign(names=("SchemaCompatibilityException", "MissingSchemaFieldException")),
-)  # fmt: skip
+)
 def table_schema(case: Case) -> Told:
     """Tell that the columns differ."""
     delta = "delta" in case.owner or "DELTA" in (case.cause.condition or "") or "Delta" in case.cause.message
@@ -52,15 +57,20 @@ def table_schema(case: Case) -> Told:
     "schema-evolved",
     Sign(
         conditions=(
-            "DELTA_STREAMING_METADATA_EVOLUTION", "DELTA_SCHEMA_CHANGED", "DELTA_SCHEMA_CHANGED_WITH_VERSION",
+            "DELTA_STREAMING_METADATA_EVOLUTION",
+            "DELTA_SCHEMA_CHANGED",
+            "DELTA_SCHEMA_CHANGED_WITH_VERSION",
             "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS",
-            "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS", "UNKNOWN_FIELD_EXCEPTION",
+            "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS",
+            "UNKNOWN_FIELD_EXCEPTION",
         )
     ),
     Sign(names=("UnknownFieldException",)),
-    Sign(says=r"Detected schema change|schema.{0,80} has changed during streaming"
-              r"|Encountered unknown fields during parsing"),
-)  # fmt: skip
+    Sign(
+        says=r"Detected schema change|schema.{0,80} has changed during streaming"
+        r"|Encountered unknown fields during parsing"
+    ),
+)
 def schema_evolved(case: Case) -> Told:
     """Tell that the source has new columns, which is a matter of a restart."""
     return Told(
@@ -91,7 +101,7 @@ def schema_evolved(case: Case) -> Told:
         )
     ),
     Sign(says=r"Streaming read is not supported on tables with .{0,60}(?:column mapping|rename|drop)"),
-)  # fmt: skip
+)
 def schema_incompatible(case: Case) -> Told:
     """Tell that columns of the source were dropped, renamed or changed."""
     return Told(
@@ -114,12 +124,14 @@ def schema_incompatible(case: Case) -> Told:
     "source-updated",
     Sign(
         conditions=(
-            "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE", "DELTA_SOURCE_IGNORE_CHANGES",
+            "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+            "DELTA_SOURCE_IGNORE_DELETE",
+            "DELTA_SOURCE_IGNORE_CHANGES",
         )
     ),
     Sign(says=r"Detected a data update|Detected deleted data"),
     Sign(says=r"Cannot process (?P<iceberg>overwrite|delete|replace) snapshot"),
-)  # fmt: skip
+)
 def source_updated(case: Case) -> Told:
     """Tell that rows of the source were changed."""
     if case.part("iceberg"):
@@ -159,21 +171,30 @@ def source_updated(case: Case) -> Told:
     "table-conflict",
     Sign(
         names=(
-            "ConcurrentAppendException", "ConcurrentDeleteReadException", "ConcurrentDeleteDeleteException",
-            "MetadataChangedException", "ProtocolChangedException", "ConcurrentWriteException",
-            "CommitFailedException", "HoodieWriteConflictException",
+            "ConcurrentAppendException",
+            "ConcurrentDeleteReadException",
+            "ConcurrentDeleteDeleteException",
+            "MetadataChangedException",
+            "ProtocolChangedException",
+            "ConcurrentWriteException",
+            "CommitFailedException",
+            "HoodieWriteConflictException",
         ),
         owners=("connector-delta", "connector-iceberg", "connector-hudi"),
     ),
     Sign(
         conditions=(
-            "DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ", "DELTA_CONCURRENT_DELETE_DELETE",
-            "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_WRITE",
+            "DELTA_CONCURRENT_APPEND",
+            "DELTA_CONCURRENT_DELETE_READ",
+            "DELTA_CONCURRENT_DELETE_DELETE",
+            "DELTA_METADATA_CHANGED",
+            "DELTA_PROTOCOL_CHANGED",
+            "DELTA_CONCURRENT_WRITE",
             "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
         )
     ),
     Sign(names=("ValidationException",), owners=("connector-iceberg",), says=r"[Cc]onflict|missing data files"),
-)  # fmt: skip
+)
 def table_conflict(case: Case) -> Told:
     """Tell that two writers met."""
     changed = case.cause.simple in ("MetadataChangedException", "ProtocolChangedException") or (
@@ -203,13 +224,15 @@ def table_conflict(case: Case) -> Told:
     Sign(names=("InvalidProtocolVersionException", "DeltaUnsupportedTableFeatureException")),
     Sign(
         conditions=(
-            "DELTA_UNSUPPORTED_FEATURES_FOR_READ", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
             "DELTA_INVALID_PROTOCOL_VERSION",
-            "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG", "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH",
+            "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
+            "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH",
         )
     ),
     Sign(says=r"requires reader version|Delta protocol version .{0,80}too new"),
-)  # fmt: skip
+)
 def table_protocol(case: Case) -> Told:
     """Tell that the table is newer than the library."""
     return Told(
@@ -245,17 +268,25 @@ def source_recreated(case: Case) -> Told:
     "source-history-gone",
     Sign(
         conditions=(
-            "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
-            "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_FILE_NOT_FOUND_DETAILED", "DELTA_VERSIONS_NOT_CONTIGUOUS",
+            "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
+            "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+            "DELTA_TRUNCATED_TRANSACTION_LOG",
+            "DELTA_FILE_NOT_FOUND_DETAILED",
+            "DELTA_VERSIONS_NOT_CONTIGUOUS",
         )
     ),
-    Sign(says=r"(?:earliest available version in the|files? .{0,80}in the) _delta_log"
-              r"|transaction log has been truncated"
-        r"|Cannot load current offset at snapshot"),
-    Sign(owners=("connector-iceberg",), says=r"Cannot (?:load current offset at snapshot|find snapshot)"
-                                             r"|snapshot .{0,60}expired"),
+    Sign(
+        says=r"(?:earliest available version in the|files? .{0,80}in the) _delta_log"
+        r"|transaction log has been truncated"
+        r"|Cannot load current offset at snapshot"
+    ),
+    Sign(
+        owners=("connector-iceberg",),
+        says=r"Cannot (?:load current offset at snapshot|find snapshot)"
+        r"|snapshot .{0,60}expired",
+    ),
     Sign(names=("FileNotFoundException",), says=r"/_delta_log/"),
-)  # fmt: skip
+)
 def source_history_gone(case: Case) -> Told:
     """Tell that the table forgot what was not read yet."""
     return Told(
