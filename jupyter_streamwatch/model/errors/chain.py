@@ -193,11 +193,12 @@ class _Reader:
         self._at: int | None = None  # where the next causes go; None is the end
         self._suppressed: int | None = None  # indentation of the suppressed exception that is being skipped
         self._skips = False  # within a section that is no part of the error
+        self._ended = False  # the log went on with other things
         self._repeats = False  # the next exception is the one above, as Java tells it
         self._frames: list[Frame] = []  # of the Python traceback that is being read
 
     def take(self, line: str) -> None:
-        if not any(map(str.isalnum, line)):
+        if self._ended or not any(map(str.isalnum, line)):
             return
         if self._traceback is not None and self._in_traceback(line):
             return
@@ -315,7 +316,8 @@ class _Reader:
         self._traceback = None
         if self._current is not None:
             self._current.closed = True
-        if level not in ("WARN", "WARNING", "ERROR", "FATAL") or any(draft.name for draft in self.drafts):
+        self._ended = any(draft.name for draft in self.drafts)
+        if self._ended or level not in ("WARN", "WARNING", "ERROR", "FATAL"):
             return
         said = said.partition(": ")[2] or said
         if re.search(r"terminated with (?:error|exception)\s*$", said):

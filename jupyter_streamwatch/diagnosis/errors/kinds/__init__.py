@@ -3,6 +3,7 @@
 from jupyter_streamwatch.diagnosis.errors.kinds import program  # noqa: I001 - the order is the order of judging
 from jupyter_streamwatch.diagnosis.errors.kinds import plan
 from jupyter_streamwatch.diagnosis.errors.kinds import processes
+from jupyter_streamwatch.diagnosis.errors.kinds import runs
 from jupyter_streamwatch.diagnosis.errors.kinds import storage
 from jupyter_streamwatch.diagnosis.errors.kinds import checkpoint
 from jupyter_streamwatch.diagnosis.errors.kinds import state
@@ -25,6 +26,7 @@ __all__ = [
     "program",
     "python",
     "rows",
+    "runs",
     "state",
     "storage",
     "tables",

@@ -13,6 +13,7 @@ _PACKAGES = "https://spark.apache.org/docs/latest/configuration.html#runtime-env
 @kind(
     "windows-hadoop",
     Sign(says=r"nativeio\.NativeIO\$Windows"),
+    Sign(says=r"exitCode=-10737415\d\d"),  # a library that winutils.exe needs
     Sign(says=r"winutils|HADOOP_HOME and hadoop\.home\.dir are unset|HADOOP_HOME is not set"),
     owner=owners.SYSTEM,
 )

@@ -189,6 +189,7 @@ def record_too_large(case: Case) -> Told:
             "TransactionAbortedException",
         )
     ),
+    Sign(says=r"InitProducerId"),
     owner=_KAFKA,
 )
 def kafka_transaction(case: Case) -> Told:
@@ -214,7 +215,7 @@ def kafka_transaction(case: Case) -> Told:
 @kind(
     "kafka-version",
     Sign(names=("UnsupportedVersionException",), owners=(_KAFKA, owners.UNKNOWN)),
-    Sign(names=("NoSuchMethodError", "NoSuchFieldError", "AbstractMethodError"), says=r"kafka"),
+    Sign(names=("NoSuchMethodError", "NoSuchFieldError", "AbstractMethodError"), says=r"org[./]apache[./]kafka"),
     owner=_KAFKA,
 )
 def kafka_version(case: Case) -> Told:

@@ -102,6 +102,7 @@ def out_of_memory(case: Case) -> Told:
         r"|Slave lost|Container from a bad node|executor (?:\w+ )?exited|Executor heartbeat timed out"
         r"|FetchFailed\("
     ),
+    Sign(names=("SocketTimeoutException",), says=r"Accept timed out"),
     Sign(names=("EOFException",), above=("SparkException",), at=r"python\.\w*Python\w*Runner|PythonWorkerFactory"),
     Sign(conditions=("STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE",)),
     owner=owners.SYSTEM,

@@ -64,7 +64,7 @@ def disk_full(case: Case) -> Told:
         says=r"Permission denied|[Aa]ccess ?[Dd]enied|403 Forbidden|Status Code: 403|status code 403|Forbidden"
         r"|Operation not permitted|Read-only file system"
         r"|ExpiredToken|InvalidAccessKeyId|SignatureDoesNotMatch|Unable to load (?:AWS )?credentials"
-        r"|No AWS Credentials",
+        r"|No AWS Credentials|not authorized to perform",
     ),
     Sign(conditions=("INSUFFICIENT_PERMISSION", "INSUFFICIENT_PERMISSIONS", "INSUFFICIENT_PERMISSIONS_EXT_LOC")),
     Sign(
