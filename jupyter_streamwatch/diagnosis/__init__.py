@@ -19,6 +19,7 @@ from jupyter_streamwatch.diagnosis import (  # noqa: F401 - the rules register t
     trend,
 )
 from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
+from jupyter_streamwatch.diagnosis.errors import Failure
 from jupyter_streamwatch.diagnosis.hint import (
     LABELS,
     LEVELS,
@@ -42,6 +43,7 @@ __all__ = [
     "Diagnosis",
     "Effect",
     "Evidence",
+    "Failure",
     "Hint",
     "Outcome",
     "Rule",

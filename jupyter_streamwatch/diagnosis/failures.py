@@ -9,6 +9,7 @@ from jupyter_streamwatch.diagnosis.errors import judge_error
 from jupyter_streamwatch.diagnosis.errors.owners import words
 from jupyter_streamwatch.diagnosis.hint import Evidence, Hint
 from jupyter_streamwatch.diagnosis.registry import API, rule
+from jupyter_streamwatch.format import clean
 from jupyter_streamwatch.notes import error_line
 from jupyter_streamwatch.redaction import redact
 from jupyter_streamwatch.runs import goes_on
@@ -44,9 +45,9 @@ def query_failed(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="query-failed",
         severity="critical",
-        title=told.title,
+        title=clean(redact(told.title)),
         evidence=tuple(evidence),
-        cause=told.why,
+        cause=clean(redact(told.why)),
         fix=" ".join(told.cures),
         code_fix=told.code,
         link=told.link,

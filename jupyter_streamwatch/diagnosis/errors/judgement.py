@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jupyter_streamwatch.diagnosis.errors import (
     cures,
@@ -14,11 +14,11 @@ from jupyter_streamwatch.diagnosis.errors import (
 from jupyter_streamwatch.diagnosis.errors.case import Chain
 from jupyter_streamwatch.diagnosis.errors.failure import Failure
 from jupyter_streamwatch.diagnosis.errors.registry import Told, judge
+from jupyter_streamwatch.facts import Facts
 from jupyter_streamwatch.format import clean, middle
 from jupyter_streamwatch.model.errors import Cause, causes_of, said
 
 if TYPE_CHECKING:
-    from jupyter_streamwatch.facts import Facts
     from jupyter_streamwatch.model.errors import Frame
 
 MAX_CAUSES: Final = 12  # that a failure tells of; the outermost and the last ones
@@ -44,24 +44,26 @@ def judge_error(text: str, condition: str | None, facts: Facts) -> Judgement:
         condition: Spark's error condition, where it is told apart from the text.
         facts: what is known of the query: version, sink, state.
     """
-    causes = causes_of(text) or (Cause("", condition or "", condition),)
-    if condition and all(cause.condition is None for cause in causes):
-        causes = (replace(causes[0], condition=condition), *causes[1:])
-    return _judge(causes, facts.sparkVersion, facts.sinkKind, facts.stateful, facts.temporaryCheckpoint)
+    known = _Known(facts.sparkVersion, facts.sinkKind, facts.stateful, facts.temporaryCheckpoint)
+    return _judge(text, condition, known)
+
+
+class _Known(NamedTuple):
+    """The facts that what is said depends on."""
+
+    sparkVersion: str | None
+    sinkKind: str | None
+    stateful: tuple[str, ...] | None
+    temporaryCheckpoint: bool | None
 
 
 @lru_cache(maxsize=16)
-def _judge(
-    causes: tuple[Cause, ...],
-    version: str | None,
-    sink: str | None,
-    stateful: tuple[str, ...] | None,
-    temporary: bool | None,
-) -> Judgement:
-    """Judge a chain; the same failure is diagnosed anew at every look at the query, so what was said is kept."""
-    from jupyter_streamwatch.facts import Facts
-
-    facts = Facts(sparkVersion=version, sinkKind=sink, stateful=stateful, temporaryCheckpoint=temporary)
+def _judge(text: str, condition: str | None, known: _Known) -> Judgement:
+    """Judge an error; a failed query is looked at again and again, so what was said is kept."""
+    causes = causes_of(text) or (Cause("", condition or "", condition),)
+    if condition and all(cause.condition is None for cause in causes):
+        causes = (replace(causes[0], condition=condition), *causes[1:])
+    facts = Facts(**known._asdict())
     chain = Chain(causes, facts)
     judged = judge(chain)
     if judged is None:

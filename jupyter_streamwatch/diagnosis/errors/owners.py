@@ -43,8 +43,8 @@ _WORDS: Final = {
     SPARK: "Spark",
     STATE: "the state store",
     STORAGE: "the file system",
-    SYSTEM: "the machine",
-    PROGRAM: "the program itself",
+    SYSTEM: "the machine, its processes or its libraries",
+    PROGRAM: "the program itself: how it was written, started or stopped",
     UNKNOWN: "not known",
 }
 

@@ -329,7 +329,7 @@ class _Reader:
             self._take_head(head)
         else:
             self._open("", said)
-        if self._current is not None and not self._current.name:
+        if not any(draft.name for draft in self.drafts):
             self._current = None  # the exception stands in the next line
 
     def _open(self, name: str, message: str, *, python: bool = False, task: str | None = None) -> None:

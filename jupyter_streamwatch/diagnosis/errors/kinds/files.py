@@ -138,11 +138,11 @@ def file_missing(case: Case) -> Told:
 )
 def not_reached(case: Case) -> Told:
     """Tell that something at the other end did not answer."""
-    other = owners.words(case.owner)
     own = case.owner.startswith("user-")
-    what = "A service that your code calls" if own or case.owner in (owners.UNKNOWN, owners.SPARK) else other
+    known = case.owner not in (owners.UNKNOWN, owners.SPARK, owners.STATE)
+    what = "a service that your code calls" if own else owners.words(case.owner) if known else "a service or machine"
     return Told(
-        title=f"{what[0].upper()}{what[1:]}: the connection failed",
+        title=f"{what[0].upper()}{what[1:]} was not reached",
         why="The address did not answer, is not known here, or the connection broke off.",
         cures=(
             cures.restart(case.facts),

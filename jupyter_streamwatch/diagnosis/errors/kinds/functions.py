@@ -5,6 +5,7 @@ from __future__ import annotations
 from jupyter_streamwatch.diagnosis.errors import cures, owners
 from jupyter_streamwatch.diagnosis.errors.case import Case, Chain, Sign
 from jupyter_streamwatch.diagnosis.errors.registry import GUIDE, Told, kind
+from jupyter_streamwatch.model.errors import said
 
 _FUNCTIONS = GUIDE + "apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch"
 
@@ -54,10 +55,10 @@ def user_function(case: Case) -> Told:
     named = {owners.WORKER: "A Python function of the query",
         owners.DRIVER: "Python code in the driver (foreachBatch runs there)",
              owners.JVM: "JVM code that is not Spark's"}.get(owner, "A function of the query")  # fmt: skip
-    what = last.simple if not last.message or last.python else last.message.split("\n")[0][:200] or last.simple
+    what = said(last)[:200].rstrip(".")
     return Told(
         title="A function of the query raised an error" + (f": {last.simple}" if last.name else ""),
-        why=f"{named} failed{where}: {what}.".replace("..", "."),
+        why=f"{named} failed{where}: {what}.",
         cures=(
             cures.may_fail_again(
                 "If a service that it calls failed, start the query again first. Else mend the function, or let it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jupyter_streamwatch.diagnosis.errors import cures, owners
 from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
-from jupyter_streamwatch.diagnosis.errors.registry import KAFKA, Told, kind
+from jupyter_streamwatch.diagnosis.errors.registry import KAFKA, RECOVERY, Told, kind
 
 _KAFKA = "connector-kafka"
 
@@ -62,7 +62,7 @@ def data_loss(case: Case) -> Told:
             ),
         ),
         code='.option("failOnDataLoss", "false")  # the missing rows are skipped' if ours else None,
-        link=KAFKA if ours else "",
+        link=KAFKA if ours else RECOVERY,
     )
 
 

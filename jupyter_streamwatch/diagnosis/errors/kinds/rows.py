@@ -132,7 +132,8 @@ def bad_value(case: Case) -> Told:
         " 4.0; for records it is the mode FAILFAST.",
         cures=(
             cures.fails_again(what + ".", case.facts),
-            "spark.sql.ansi.enabled = false turns such values to nulls everywhere without a word: bad rows are"
+            "spark.sql.ansi.enabled = false turns such values to nulls or wrong numbers everywhere without a word:"
+            " bad rows are"
             " hidden then."
             if not record
             else "With DROPMALFORMED such records are lost without a word.",

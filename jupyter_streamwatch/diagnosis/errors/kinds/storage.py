@@ -19,7 +19,8 @@ from jupyter_streamwatch.diagnosis.errors.registry import Told, kind
 def disk_full(case: Case) -> Told:
     """Tell whose disk is full."""
     executor = case.chain.executor
-    where = "the driver's machine" if executor in ("driver", None) else f"the machine of executor {executor}"
+    where = "the driver's machine" if executor == "driver" else f"the machine of executor {executor}"
+    where = "the machine that wrote" if executor is None else where
     hdfs = ("uota" in case.cause.message and "HDFS" in case.cause.message.upper()) or "DSQuota" in case.cause.simple
     return Told(
         title="A disk is full (no space left)" if not hdfs else "The storage quota is used up",
