@@ -80,8 +80,9 @@ def _failure(kind: str, owner: str, chain: Chain, cause: Cause | None) -> Failur
     conditions = [one for one in causes if one.condition is not None]
     telling = [one for one in conditions if one.condition not in _NO_NEWS] or conditions
     named = cause if cause is not None and cause.condition is not None else telling[-1] if telling else None
-    states = [one.sqlState for one in causes if one.sqlState is not None]
-    state = named.sqlState if named is not None and named.sqlState is not None else states[-1] if states else None
+    # Spark writes it at the end of a message, which may be after the exceptions in that message.
+    begin = next((place for place, one in enumerate(causes) if one is named), 0)
+    state = next((one.sqlState for one in causes[begin:] if one.sqlState is not None), None)
     kept = causes if len(causes) <= MAX_CAUSES else (*causes[:3], *causes[3 - MAX_CAUSES :])
     return Failure(
         kind=kind,

@@ -128,6 +128,7 @@ _LOG_LINE = re.compile(
     r"\b(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\b[ \]:]{1,5}"
 )
 _CONDITION = re.compile(r"(?:^|[:\s(])\[([A-Z][A-Z0-9_]{2,100}(?:\.[A-Z][A-Z0-9_]{1,100}){0,3})\]")
+_LONE_STATE = re.compile(r"\n\s*(?:SQLSTATE: [0-9A-Z]{5}\s*)+\Z")  # of the exception around it
 _SQL_STATE = re.compile(r"SQLSTATE(?::|\() ?([0-9A-Z]{5})\b")
 
 
@@ -152,8 +153,9 @@ class _Draft:
 
     def finish(self) -> Cause:
         message = "\n".join(self.message).strip("\n")[:MAX_MESSAGE].strip()
-        condition = _CONDITION.search(message[:600])
         state = _SQL_STATE.search(message)
+        message = _LONE_STATE.sub("", message)
+        condition = _CONDITION.search(message[:600])
         # Python prints the innermost call last.
         frames = tuple(reversed(self.frames)) if self.python else tuple(self.frames)
         return Cause(

@@ -221,3 +221,19 @@ def test_a_text_without_an_error(text):
 def test_a_cause_in_one_line(text, line):
     """With its class where the words alone say too little."""
     assert said(last_of(causes_of(text))) == line
+
+
+def test_the_sqlstate_of_the_exception_around_is_no_part_of_the_message():
+    """Spark writes it after the traceback; the state is kept."""
+    outer, error = causes_of(
+        "org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] x: Traceback (most recent call last):\n"
+        "  File \"j.py\", line 1, in f\nKeyError: 'CHF'\n SQLSTATE: 38000"
+    )
+    assert (outer.condition, error.message, error.sqlState) == ("PYTHON_EXCEPTION", "'CHF'", "38000")
+
+
+def test_what_a_log_says_after_the_error_is_another_matter():
+    """The first error is the one that ended the query."""
+    assert names("java.lang.IllegalStateException: a b c\n26/03/09 08:00:00 ERROR X: y\njava.io.IOException: z") == [
+        "IllegalStateException"
+    ]

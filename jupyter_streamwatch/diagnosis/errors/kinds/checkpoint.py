@@ -13,13 +13,15 @@ _MISSING = ("FileNotFoundException", "NoSuchFileException", "PathNotFoundExcepti
 @kind(
     "offset-log-gap",
     Sign(says=r"offset log for batch (?P<missing>\d+) doesn'?t exist(?:[^\n]{0,100}?latest batch (?P<newest>\d+))?"),
+    Sign(says=r"Previous batch (?P<missing>\d+) not found in offset log"),
     Sign(says=r"batch (?P<missing>\d+) doesn'?t exist\W*$", at="MicroBatchExecution"),
     owner=owners.STORAGE,
 )
 def offset_log_gap(case: Case) -> Told:
     """Tell which entry of the offset log is missing."""
     missing, newest = case.part("missing"), case.part("newest")
-    batch = int(newest) if newest else None
+    # Where the text names the missing one alone, a start looks for the one before the newest.
+    batch = int(newest) if newest else int(missing) + 1 if missing else None
     return Told(
         title=f"The checkpoint has no offsets/{missing}",
         why="A start needs the newest two files in offsets to follow each other, and one between them is not there:"
