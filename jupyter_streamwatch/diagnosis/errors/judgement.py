@@ -119,8 +119,7 @@ def _unknown(chain: Chain, owner: str) -> Told:
             cures.restart(chain.facts),
             (
                 "If it fails in the same way again, the reason is still there: in the rows of that batch, in the code,"
-                " or in what"
-                " it calls. The checkpoint is needed for what comes after it: leave it as it is."
+                " or in what it calls. The checkpoint is needed for what comes after it: leave it as it is."
             ),
         ),
     )

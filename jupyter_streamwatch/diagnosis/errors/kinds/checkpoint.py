@@ -31,9 +31,8 @@ def offset_log_gap(case: Case) -> Told:
             f"Else restore offsets/{missing} from a copy: nothing is lost then.",
             cures.move_offset(case.facts, batch),
             (
-                "Go on so until the newest two in offsets follow each other and the newest in commits is the newest"
-                " of them"
-                " or the one before."
+                "Then the newest two in offsets must follow each other, and the newest in commits must be the newer of"
+                " them or the one before: move what is newer aside, too, and its batches run again."
             ),
             cures.new_checkpoint(case.facts),
         ),
@@ -60,25 +59,28 @@ def newer_spark(case: Case) -> Told:
 
 @kind(
     "connector-metadata",
-    Sign(owners=("connector-kinesis",), says=r"committed metadata|fetching metadata"),
+    Sign(
+        owners=("connector-kinesis",),
+        says=r"committed metadata(?: from previous batch id (?P<batch>\d+))?"
+        r"|fetching metadata",
+    ),
     Sign(says=r"/shard-commit/(?P<batch>\d+)"),
     otherwise="connector-kinesis",
 )
 def connector_metadata(case: Case) -> Told:
     """Tell that the connector's own file of a batch is missing."""
-    batch = case.part("batch") or _number_after(case.cause.message, "batch id ")
+    batch = case.part("batch")
     which = f"of batch {batch}" if batch else "of the batch before"
     return Told(
         title=f"The Kinesis connector does not find its own metadata {which}",
-        why="It keeps the positions in the shards of each batch in files of its own beside the checkpoint's, and those"
-        f" {which} are not there: that batch was cut off, or the files were removed. The rows need not be gone at the"
-        " source.",
+        why="It keeps the positions in the shards of each batch in files of its own beside the checkpoint's, and"
+        f" those {which} are not there: that batch was cut off, or the files were removed. The rows need not be gone"
+        " at the source.",
         cures=(
             cures.restart(case.facts),
             (
                 "If it fails again, restore those files from a copy, or see that its option for the place of its"
-                " metadata is"
-                " the one of the runs before."
+                " metadata is the one of the runs before."
             ),
             cures.new_checkpoint(case.facts),
         ),
@@ -117,17 +119,15 @@ def checkpoint_file(case: Case) -> Told:
                 cures.restore("the folder _spark_metadata"),
                 (
                     "Only as the last resort write to a new output directory with a new checkpoint, and keep the old"
-                    " ones:"
-                    " state is lost, and the source is read from where its options say."
+                    " ones: state is lost, and the source is read from where its options say."
                 ),
             ),
         )
     newest = "/offsets/" in file
     return Told(
         title="A file of the checkpoint is missing or damaged",
-        why=f"{file or 'A file of its logs'} belongs to the checkpoint, not to the input: it was deleted, not"
-        f" copied, or"
-        " cut off while it was written. Skipping missing input files does nothing for it.",
+        why=f"{file or 'A file of its logs'} belongs to the checkpoint, not to the input: it was deleted, not copied,"
+        " or cut off while it was written. Skipping missing input files does nothing for it.",
         cures=(
             cures.restore(),
             *([f"If it is the newest in offsets: {cures.move_offset(case.facts, None)}"] if newest else []),
@@ -157,10 +157,3 @@ def checkpoint_changed(case: Case) -> Told:
         ),
         link=CHANGES,
     )
-
-
-def _number_after(text: str, words: str) -> str | None:
-    head, found, rest = text.partition(words)
-    del head
-    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-    return digits if found and digits else None

@@ -47,9 +47,8 @@ def java_version(case: Case) -> Told:
         why="A class needs a newer Java, or Java keeps parts of itself closed that this Spark or library uses.",
         cures=(
             cures.after(
-                "Use a Java that this Spark supports (Spark 3.5: 8, 11, 17; Spark 4: 17, 21) in driver and"
-                " executors, set by"
-                " JAVA_HOME before the session starts.",
+                "Use a Java that this Spark supports (Spark 3.5: 8, 11, 17; Spark 4: 17, 21) in driver and executors,"
+                " set by JAVA_HOME before the session starts.",
                 case.facts,
             ),
         ),
@@ -88,8 +87,8 @@ def library_version(case: Case) -> Told:
     this = f"Spark {version} (Scala {scala(version)} by default)" if version else "this Spark and its Scala"
     return Told(
         title="A library was built for another version of Spark, Scala or its own dependencies",
-        why="A class has not the method, field or form that its caller was compiled for: two versions are mixed, on the"
-        " classpath or between driver and executors.",
+        why="A class has not the method, field or form that its caller was compiled for: two versions are mixed, on"
+        " the classpath or between driver and executors.",
         cures=(
             cures.after(
                 f"Take the library for {this}, the same on driver and executors, and only one version of it.{wanted}",
@@ -127,8 +126,7 @@ def connector_missing(case: Case) -> Told:
             cures=(
                 cures.after(
                     "Add the library that has it, with what it needs, to spark.jars.packages before the session"
-                    " starts: a"
-                    " session that runs does not take it.",
+                    " starts: a session that runs does not take it.",
                     case.facts,
                 ),
             ),
@@ -137,14 +135,12 @@ def connector_missing(case: Case) -> Told:
     note = " (it brings kafka-clients and spark-token-provider-kafka-0-10, too)" if connector.name == "Kafka" else ""
     return Told(
         title=f"A library is missing: the connector for {connector.name}",
-        why="Its classes, or those that it needs, are not on the classpath: a single jar file does not bring the"
-        " jars that"
-        " it depends on.",
+        why="Its classes, or those that it needs, are not on the classpath: a single jar file does not bring the jars"
+        " that it depends on.",
         cures=(
             cures.after(
-                f"Give --packages or spark.jars.packages {connector.coordinates}{note} before the session starts:"
-                f" one that"
-                " runs already does not take it."
+                f"Give --packages or spark.jars.packages {connector.coordinates}{note} before the session starts: one"
+                " that runs already does not take it."
                 + ("" if connector.exact else " What stands in angle brackets is for you to fill in."),
                 case.facts,
             ),

@@ -55,9 +55,8 @@ def file_unreadable(case: Case) -> Told:
         " schema.",
         cures=(
             cures.fails_again(
-                "Replace the file that the message names by a whole one of the right types; write files elsewhere"
-                " and move"
-                " them in when they are whole.",
+                "Replace the file that the message names by a whole one of the right types; write files elsewhere and"
+                " move them in when they are whole.",
                 case.facts,
             ),
             "Or go on without such files: their rows are skipped without a word.",
@@ -146,9 +145,8 @@ def not_reached(case: Case) -> Told:
         why="The address did not answer, is not known here, or the connection broke off.",
         cures=(
             cures.restart(case.facts),
-            "If it fails again, check address, port and network from the machine where it failed: driver and"
-            " executors may"
-            " see different networks."
+            "If it fails again, check address, port and network from the machine where it failed: driver and executors"
+            " may see different networks."
             + (" A function that calls a service tries again itself before it gives up." if own else ""),
         ),
     )

@@ -5,13 +5,20 @@ from __future__ import annotations
 from jupyter_streamwatch.diagnosis.errors import cures, owners
 from jupyter_streamwatch.diagnosis.errors.case import Case, Chain, Sign
 from jupyter_streamwatch.diagnosis.errors.registry import GUIDE, Told, kind
+from jupyter_streamwatch.format import middle
 from jupyter_streamwatch.model.errors import said
 
 _FUNCTIONS = GUIDE + "apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch"
 
 
+_SHORT = 150  # characters of a message that the evidence has in full
 _TWO = 2  # causes: the function's error and what Spark says around it
 _OWN = (owners.WORKER, owners.DRIVER, owners.PYTHON, owners.JVM)
+_NAMES = {
+    owners.WORKER: "A Python function of the query",
+    owners.DRIVER: "Python code in the driver (foreachBatch runs there)",
+    owners.JVM: "JVM code that is not Spark's",
+}
 # What Spark answers to a wrong call: the caller is at fault.
 _ANSWERS = ("AnalysisException", "ParseException", "IllegalArgumentException", "UnsupportedOperationException")
 
@@ -52,18 +59,17 @@ def user_function(case: Case) -> Told:
     """Tell which line of the user's code failed."""
     owner, frame, last = case.owner, case.chain.own_frame, case.chain.last
     where = f" at {frame}" if frame is not None else ""
-    named = {owners.WORKER: "A Python function of the query",
-        owners.DRIVER: "Python code in the driver (foreachBatch runs there)",
-             owners.JVM: "JVM code that is not Spark's"}.get(owner, "A function of the query")  # fmt: skip
-    what = said(last)[:200].rstrip(".")
+    named = _NAMES.get(owner, "A function of the query")
+    what = middle(said(last), _SHORT).rstrip(".;: ")
     return Told(
         title="A function of the query raised an error" + (f": {last.simple}" if last.name else ""),
         why=f"{named} failed{where}: {what}.",
         cures=(
-            cures.may_fail_again(
+            cures.fails_again("Mend the call that it names.", case.facts)
+            if last.simple in _ANSWERS
+            else cures.may_fail_again(
                 "If a service that it calls failed, start the query again first. Else mend the function, or let it"
-                " put bad rows"
-                " aside.",
+                " put bad rows aside.",
                 case.facts,
             ),
         ),

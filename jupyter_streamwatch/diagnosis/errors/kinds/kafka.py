@@ -22,8 +22,7 @@ def connector_defect(case: Case) -> Told:
     return Told(
         title="A defect of Spark 4.1's Kafka connector ended the query after it had repeated a batch",
         why="After a batch that a restart repeats, that connector fails while it reports how far the topic is ahead;"
-        " the"
-        " batch itself was done.",
+        " the batch itself was done.",
         cures=(cures.restart(case.facts), "Or update Spark and its Kafka connector to 4.2."),
         link=KAFKA,
     )
@@ -48,8 +47,8 @@ def data_loss(case: Case) -> Told:
         why="The source deleted them (retention, a topic or table made again) before they were read.",
         cures=(
             (
-                "Find out how much is missing, and whether a copy has it."
-                " A longer retention, or a query that keeps up, prevents it."
+                "Find out how much is missing, and whether a copy has it. A longer retention, or a query that keeps"
+                " up, prevents it."
             ),
             cures.after(
                 "Then go on without them: "
@@ -81,8 +80,8 @@ def topic_missing(case: Case) -> Told:
         " cluster is another one.",
         cures=(
             cures.after(
-                "Look for the topic on the brokers: kafka-topics.sh --describe, with the query's own login. If a sink's"
-                " topic is missing, make it.",
+                "Look for the topic on the brokers: kafka-topics.sh --describe, with the query's own login. If a"
+                " sink's topic is missing, make it.",
                 case.facts,
             ),
             "If a topic that is read is made again, its offsets begin anew: rows that were not read are lost. "
@@ -125,8 +124,8 @@ def kafka_login(case: Case) -> Told:
         return Told(
             title="A class for the login to Kafka is not found",
             why="The class in sasl.jaas.config or the callback handler is not on the classpath under that name: a"
-            " library"
-            " is missing, or the Kafka client is a relocated one (Databricks: kafkashaded.org.apache.kafka...).",
+            " library is missing, or the Kafka client is a relocated one (Databricks:"
+            " kafkashaded.org.apache.kafka...).",
             cures=(
                 cures.after(
                     "Write the class as the Kafka client on this cluster has it, or add its library (for MSK:"
@@ -141,9 +140,8 @@ def kafka_login(case: Case) -> Told:
         why="The brokers or the client refused the credentials, the mechanism or the certificate.",
         cures=(
             cures.after(
-                "Check kafka.security.protocol, kafka.sasl.mechanism, kafka.sasl.jaas.config and the keystore, as"
-                " the last"
-                " cause says; renew what has run out. Each executor needs the files, too.",
+                "Check kafka.security.protocol, kafka.sasl.mechanism, kafka.sasl.jaas.config and the keystore, as the"
+                " last cause says; renew what has run out. Each executor needs the files, too.",
                 case.facts,
             ),
         ),
@@ -165,8 +163,7 @@ def record_too_large(case: Case) -> Told:
         cures=(
             cures.fails_again(
                 "Make the rows smaller or compress them (kafka.compression.type), or raise kafka.max.request.size at"
-                " the"
-                " sink and max.message.bytes at the topic, both.",
+                " the sink and max.message.bytes at the topic, both.",
                 case.facts,
             ),
         ),
@@ -196,16 +193,14 @@ def kafka_transaction(case: Case) -> Told:
     """Tell that a producer lost its place."""
     return Told(
         title="The brokers refused the producer's transaction or sequence",
-        why="Another producer with the same transactional id took over, the transaction lasted longer than the brokers"
-        " allow, or they forgot the producer after a long pause.",
+        why="Another producer with the same transactional id took over, the transaction lasted longer than the"
+        " brokers allow, or they forgot the producer after a long pause.",
         cures=(
             cures.restart(case.facts),
             (
                 "If it happens again, give each query a transactional id of its own, keep transaction.timeout.ms at or"
-                " below"
-                " the brokers' transaction.max.timeout.ms, or switch kafka.enable.idempotence off: a retry may then"
-                " write a"
-                " record twice."
+                " below the brokers' transaction.max.timeout.ms, or switch kafka.enable.idempotence off: a retry may"
+                " then write a record twice."
             ),
         ),
         link=KAFKA,
@@ -222,8 +217,8 @@ def kafka_version(case: Case) -> Told:
     """Tell that client and connector or broker do not fit."""
     return Told(
         title="The Kafka client does not fit the connector or the brokers",
-        why="A kafka-clients jar of another version is on the classpath before the one that the connector needs, or the"
-        " brokers are older than what is asked of them.",
+        why="A kafka-clients jar of another version is on the classpath before the one that the connector needs, or"
+        " the brokers are older than what is asked of them.",
         cures=(
             cures.after(
                 "Take single kafka-clients jars away and let spark-sql-kafka of this Spark's version bring its own.",
@@ -258,15 +253,13 @@ def kafka_unreachable(case: Case) -> Told:
     return Told(
         title="The Kafka brokers are not reached",
         why="Driver or executors got no answer: the address is wrong, the network does not let them through, the"
-        " security"
-        " protocol is another one, or the brokers name themselves by an address (advertised.listeners) that is not"
-        " known"
-        " here, as in Docker and Kubernetes. Or the brokers are down.",
+        " security protocol is another one, or the brokers name themselves by an address (advertised.listeners) that"
+        " is not known here, as in Docker and Kubernetes. Or the brokers are down.",
         cures=(
             cures.after(
                 "Check kafka.bootstrap.servers and the brokers; if the first connection works and the next does not,"
-                " set"
-                " advertised.listeners to an address that driver and executors reach; check kafka.security.protocol.",
+                " set advertised.listeners to an address that driver and executors reach; check"
+                " kafka.security.protocol.",
                 case.facts,
             ),
         ),

@@ -22,13 +22,11 @@ def batch_action(case: Case) -> Told:
     return Told(
         title="A batch action is called on the streaming DataFrame",
         why="show, count, collect, toPandas, rdd or write need a DataFrame that ends; a streaming one does not."
-        " Inside a"
-        " function of the query, too, only the DataFrame that it is given can be used so.",
+        " Inside a function of the query, too, only the DataFrame that it is given can be used so.",
         cures=(
             (
-                "Do it in foreachBatch, with the DataFrame that the function gets, or write the stream to a table or to"
-                " memory"
-                " and read that. Then start the query."
+                "Do it in foreachBatch, with the DataFrame that the function gets, or write the stream to a table or"
+                " to memory and read that. Then start the query."
             ),
         ),
         code="def each(batch_df, batch_id):\n    batch_df.show()  # batch_df is no"
@@ -64,8 +62,7 @@ def not_streamable(case: Case) -> Told:
     return Told(
         title="Spark refuses this query as a stream",
         why="An operation, an output mode or a sink in it is not possible on a stream; the last cause names it. No"
-        " batch was"
-        " run by this start, and nothing is lost.",
+        " batch was run by this start, and nothing is lost.",
         cures=("Change that part (often a watermark, another output mode, or foreachBatch), then start it.",),
         link=_PAGE + "#unsupported-operations",
     )

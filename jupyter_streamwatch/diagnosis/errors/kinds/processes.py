@@ -76,8 +76,8 @@ def out_of_memory(case: Case) -> Told:
             cures.after(f"Give it more memory ({more}).", case.facts),
             f"Else {less}"
             + (
-                ": spark.sql.streaming.stateStore.providerClass takes effect with a new checkpoint only, and that loses"
-                " the state."
+                ": spark.sql.streaming.stateStore.providerClass takes effect with a new checkpoint only, and that"
+                " loses the state."
                 if state
                 else " (from its first start on: a checkpoint keeps its state store)."
             ),
@@ -119,8 +119,7 @@ def worker_crash(case: Case) -> Told:
             cures.restart(case.facts),
             (
                 f"If it happens again, look into {log} (and the machine's, for killed processes); memory is the usual"
-                f" reason:"
-                " spark.executor.memoryOverhead."
+                " reason: spark.executor.memoryOverhead."
             ),
         ),
         link=_CONFIGURATION,
@@ -152,14 +151,12 @@ def timeout(case: Case) -> Told:
         return Told(
             title="A table that is broadcast for a join was not there in time",
             why="Spark waited spark.sql.broadcastTimeout (300 s) for it: it is large, its source is slow, or no task"
-            " slot"
-            " was free.",
+            " slot was free.",
             cures=(
                 cures.restart(case.facts),
                 (
                     "If it happens again, join without a broadcast (spark.sql.autoBroadcastJoinThreshold to -1), or"
-                    " wait"
-                    " longer."
+                    " wait longer."
                 ),
             ),
             code='spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")',
@@ -167,9 +164,8 @@ def timeout(case: Case) -> Told:
         )
     return Told(
         title="A part of Spark did not answer in time",
-        why="Driver and executors talk to each other, and an answer did not come: a long garbage collection, a"
-        " driver or"
-        " network that has too much to do, or a machine that is gone.",
+        why="Driver and executors talk to each other, and an answer did not come: a long garbage collection, a driver"
+        " or network that has too much to do, or a machine that is gone.",
         cures=(
             cures.restart(case.facts),
             (

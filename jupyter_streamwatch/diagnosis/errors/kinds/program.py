@@ -24,14 +24,13 @@ def session_stopped(case: Case) -> Told:
     """Tell that the session ended."""
     return Told(
         title="The Spark session ended while the query ran",
-        why="The session was stopped or the program around it ended: spark.stop(), a kernel that was restarted, the end"
-        " of a script or of a job. This error does not speak against the query.",
+        why="The session was stopped or the program around it ended: spark.stop(), a kernel that was restarted, the"
+        " end of a script or of a job. This error does not speak against the query.",
         cures=(
             cures.restart(case.facts),
             (
                 "A script waits with query.awaitTermination() before it ends. If nobody ended it, the end of the"
-                " driver's"
-                " own log says why its process went away."
+                " driver's own log says why its process went away."
             ),
         ),
     )

@@ -31,8 +31,8 @@ def arrow_pandas(case: Case) -> Told:
         why="One of them is missing, too old for this Spark, or newer than it knows, where the function runs.",
         cures=(
             cures.after(
-                "Install versions that this Spark supports, the same for the driver and for the workers, and start the"
-                " session anew.",
+                "Install versions that this Spark supports, the same for the driver and for the workers, and start"
+                " the session anew.",
                 case.facts,
             ),
         ),
@@ -68,13 +68,11 @@ def result_type(case: Case) -> Told:
     return Told(
         title="A Python function returns another type than it declares",
         why="What it returned does not fit the declared type: a numpy number in a plain UDF, text where a number is"
-        " declared,"
-        " other columns or another length in a pandas function.",
+        " declared, other columns or another length in a pandas function.",
         cures=(
             cures.fails_again(
                 "Return what is declared (int(x), float(x), .item() for numpy; the columns by name for pandas), or"
-                " declare what"
-                " is returned.",
+                " declare what is returned.",
                 case.facts,
             ),
         ),
@@ -91,8 +89,7 @@ def module_missing(case: Case) -> Told:
     return Told(
         title="The driver's Python lacks a module",
         why="The function runs in the driver (foreachBatch does), in the Python of the notebook or job, and a module"
-        " is not"
-        " installed there.",
+        " is not installed there.",
         cures=(cures.after("Install it in that Python, then start the kernel or job anew.", case.facts),),
         link=_PACKAGING,
     )
@@ -136,14 +133,14 @@ def not_serializable(case: Case) -> Told:
     connect = case.cause.condition == "STREAMING_CONNECT_SERIALIZATION_ERROR"
     return Told(
         title="An object of the driver is used in a function and cannot be sent to the executors",
-        why="The function refers to something that lives in the driver alone: a client, a connection, a lock, a"
-        " file, the"
+        why="The function refers to something that lives in the driver alone: a client, a connection, a lock, a file,"
+        " the"
         " session" + (" (on Spark Connect also in foreachBatch, which runs on the server)." if connect else "."),
         cures=(
             cures.after(
-                "Make it inside the function: in open() of a foreach writer, once a partition in foreachPartition,"
-                " or when it"
-                " is first needed; in foreachBatch take the session from the DataFrame (batch_df.sparkSession).",
+                "Make it inside the function: in open() of a foreach writer, once a partition in foreachPartition, or"
+                " when it is first needed; in foreachBatch take the session from the DataFrame"
+                " (batch_df.sparkSession).",
                 case.facts,
             ),
         ),

@@ -128,13 +128,12 @@ def bad_value(case: Case) -> Told:
         code = None
     return Told(
         title="A value in the rows stops the query" if not record else "A record that cannot be read stops the query",
-        why="Such a value is an error, not a null: for casts and arithmetic that is ANSI mode, the default since Spark"
-        " 4.0; for records it is the mode FAILFAST.",
+        why="Such a value is an error, not a null: for casts and arithmetic that is ANSI mode, the default since"
+        " Spark 4.0; for records it is the mode FAILFAST.",
         cures=(
             cures.fails_again(what + ".", case.facts),
-            "spark.sql.ansi.enabled = false turns such values to nulls or wrong numbers everywhere without a word:"
-            " bad rows are"
-            " hidden then."
+            "spark.sql.ansi.enabled = false turns such values to nulls or wrong numbers everywhere without a word: bad"
+            " rows are hidden then."
             if not record
             else "With DROPMALFORMED such records are lost without a word.",
         ),

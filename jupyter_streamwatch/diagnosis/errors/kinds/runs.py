@@ -24,9 +24,8 @@ def concurrent_run(case: Case) -> Told:
     """Tell that two runs share a checkpoint."""
     return Told(
         title="Another query runs on the same checkpoint",
-        why="Two runs wrote to one checkpoint, also from another session, notebook or cluster; one of them is"
-        " stopped so"
-        " that neither loses its place.",
+        why="Two runs wrote to one checkpoint, also from another session, notebook or cluster; one of them is stopped"
+        " so that neither loses its place.",
         cures=(
             "See that only one of them runs; if the other one goes on, nothing needs to be done here.",
             cures.after("Else stop the other one first.", case.facts),

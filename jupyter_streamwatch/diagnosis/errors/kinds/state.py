@@ -40,8 +40,7 @@ def rocksdb_lock(case: Case) -> Told:
     return Told(
         title="A RocksDB state store is still held by another task",
         why="An earlier attempt of the task, a stopped run or another query on this checkpoint has not let go of it."
-        " The"
-        " state in the checkpoint is whole.",
+        " The state in the checkpoint is whole.",
         cures=(
             cures.after(
                 "See that no other query uses this checkpoint, and wait until tasks of the stopped run have ended (or"
@@ -78,8 +77,7 @@ def state_schema(case: Case) -> Told:
     return Told(
         title="The changed query does not fit its state",
         why="Grouping keys, aggregates, join or deduplication columns, or their types, are others than those of the"
-        " state"
-        " in the checkpoint.",
+        " state in the checkpoint.",
         cures=(cures.after("Take the change back.", case.facts), cures.new_checkpoint(case.facts)),
         link=CHANGES,
     )
@@ -105,8 +103,7 @@ def state_format(case: Case) -> Told:
     return Told(
         title="The state store's settings do not fit the query or its checkpoint",
         why="The provider of the state store or one of its settings is another one than the state was written with,"
-        " or one"
-        " that this operator cannot use.",
+        " or one that this operator cannot use.",
         cures=(
             cures.after("Set it as the message says, or as it was before.", case.facts),
             cures.new_checkpoint(case.facts),
@@ -142,9 +139,8 @@ def state_missing(case: Case) -> Told:
     return Told(
         title="State files are missing or damaged",
         why=f"The checkpoint names a version of the state whose file{f' ({file})' if file else ''} is not there or"
-        f" cannot be"
-        " read: deleted by a clean-up, not fully copied, or written by another state store (.zip and .changelog are"
-        " RocksDB's, .delta and .snapshot the default one's). No option of the input skips it.",
+        " cannot be read: deleted by a clean-up, not fully copied, or written by another state store (.zip and"
+        " .changelog are RocksDB's, .delta and .snapshot the default one's). No option of the input skips it.",
         cures=(
             "If the provider of the state store was changed, set it as it was before: nothing is lost then.",
             cures.restore("the checkpoint directory"),

@@ -25,8 +25,7 @@ def disk_full(case: Case) -> Told:
     return Told(
         title="A disk is full (no space left)" if not hdfs else "The storage quota is used up",
         why=f"The write failed on {where}: its local disk (spark.local.dir, the RocksDB folder) or the file system"
-        f" that is"
-        " written to has no free space.",
+        " that is written to has no free space.",
         cures=(cures.after("Make free space, or let spark.local.dir point to a larger disk.", case.facts),),
         link="https://spark.apache.org/docs/latest/configuration.html#application-properties",
     )
@@ -84,8 +83,8 @@ def authorisation(case: Case) -> Told:
     )
     return Told(
         title="Access was refused",
-        why=f"The user or the credentials that Spark runs with have no right (any more) to {what}; the last cause names"
-        " it. Nothing is damaged.",
+        why=f"The user or the credentials that Spark runs with have no right (any more) to {what}; the last cause"
+        " names it. Nothing is damaged.",
         cures=(cures.after("Give the right (for a checkpoint: to write), or renew the credentials.", case.facts),),
     )
 
@@ -118,8 +117,7 @@ def throttled(case: Case) -> Told:
             cures.restart(case.facts),
             (
                 "If it happens again, ask less: a longer trigger interval, fewer and larger files, fewer shuffle"
-                " partitions"
-                " (state files; fixed by the checkpoint), or the checkpoint in another bucket or prefix."
+                " partitions (state files; fixed by the checkpoint), or the checkpoint in another bucket or prefix."
             ),
         ),
     )
@@ -167,16 +165,13 @@ def rename_failed(case: Case) -> Told:
     return Told(
         title="A file could not be given its final name",
         why="Spark writes to a temporary file and renames it, and the file system refused: something removed or"
-        " locked the"
-        " file, its right is missing, or a storage without a real rename is used as if it had one.",
+        " locked the file, its right is missing, or a storage without a real rename is used as if it had one.",
         cures=(
             cures.restart(case.facts),
             (
                 "If it happens again, see that nothing else cleans or scans the folder (on Windows a virus scanner),"
-                " that no"
-                " second query uses the checkpoint, and that an object store is reached by its own connector (s3a,"
-                " abfss,"
-                " gs)."
+                " that no second query uses the checkpoint, and that an object store is reached by its own connector"
+                " (s3a, abfss, gs)."
             ),
         ),
     )

@@ -76,14 +76,12 @@ def schema_evolved(case: Case) -> Told:
     return Told(
         title="The source has new columns or metadata",
         why="The query reads with the schema of its start, and the source has another one now. It stops so that the"
-        " next"
-        " start takes the new one.",
+        " next start takes the new one.",
         cures=(
             cures.restart(case.facts),
             (
                 "A job that expects such changes restarts by itself. If it fails again in the same way, the change is"
-                " one that"
-                " the message names: a dropped or renamed column, or another type, which needs its options."
+                " one that the message names: a dropped or renamed column, or another type, which needs its options."
             ),
         ),
         link=_DELTA,
@@ -109,9 +107,8 @@ def schema_incompatible(case: Case) -> Told:
         why="The stream was begun with the old columns; Delta goes on over such a change only when it is told to.",
         cures=(
             cures.after(
-                "Read with schemaTrackingLocation (a path under the checkpoint) and allow the change with the"
-                " setting that"
-                " the message names.",
+                "Read with schemaTrackingLocation (a path under the checkpoint) and allow the change with the setting"
+                " that the message names.",
                 case.facts,
             ),
             cures.new_checkpoint(case.facts),
@@ -158,8 +155,7 @@ def source_updated(case: Case) -> Told:
             ),
             (
                 "Or read the table's change data feed (readChangeFeed), if it is switched on there: then updates and"
-                " deletes"
-                " come as rows. That is another query, with a new checkpoint."
+                " deletes come as rows. That is another query, with a new checkpoint."
             ),
         ),
         code='.option("skipChangeCommits", "true")  # commits that change rows are not read at all',
@@ -205,14 +201,12 @@ def table_conflict(case: Case) -> Told:
         why="The table's settings or schema were changed while the batch was written."
         if changed
         else "Another job wrote to, deleted from or optimised the same part of the table while the batch was"
-        " written. The"
-        " table itself is whole: only one of them could win.",
+        " written. The table itself is whole: only one of them could win.",
         cures=(
             cures.restart(case.facts),
             (
                 "If it happens often, let the writers touch different partitions and say so in the condition of MERGE,"
-                " UPDATE"
-                " or DELETE, run OPTIMIZE at another time, or try again inside foreachBatch."
+                " UPDATE or DELETE, run OPTIMIZE at another time, or try again inside foreachBatch."
             ),
         ),
         link=_CONFLICTS,
