@@ -32,3 +32,17 @@ def test_a_report(name):
         assert re.search(said, answer, re.IGNORECASE | re.DOTALL)
     for never in expected.get("never", ()):
         assert not re.search(never, answer, re.IGNORECASE | re.DOTALL)
+
+
+def test_the_last_cause_at_the_end_of_a_long_trace():
+    """A log's exception is kept long enough: the job's and the task's frames come before what happened."""
+    query = "Query q [id = 0a0a0a0a-1b1b-4c2c-8d3d-4e4e4e4e4e4e, runId = f0f0f0f0-e1e1-4d2d-8c3c-b4b4b4b4b4b4]"
+    frames = "\tat org.apache.spark.sql.execution.SparkPlan.execute(SparkPlan.scala:1)\n" * 600
+    log = (
+        f"26/03/09 08:07:06 ERROR MicroBatchExecution: {query} terminated with error\n"
+        f"org.apache.spark.SparkException: Job aborted.\n{frames}Caused by: java.io.IOException: No space left on device\n"
+        "26/03/09 08:07:07 INFO SparkContext: bye\n"
+    )
+    (diagnosis,) = sw.load(log).diagnose().values()
+    assert diagnosis.hints[0].failure.kind == "disk-full"
+    assert "No space left" in diagnosis.reason
