@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jupyter_streamwatch.diagnosis import rules as _rules  # noqa: F401 - the rules register themselves
 from jupyter_streamwatch.diagnosis.engine import ADD_BATCH, diagnose
+from jupyter_streamwatch.diagnosis.errors import Failure
 from jupyter_streamwatch.diagnosis.registry import Rule, Rules, rules
 from jupyter_streamwatch.diagnosis.result import (
     LABELS,
@@ -27,6 +28,7 @@ __all__ = [
     "Diagnosis",
     "Effect",
     "Evidence",
+    "Failure",
     "Hint",
     "Outcome",
     "Rule",

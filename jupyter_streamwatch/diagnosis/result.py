@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_streamwatch.diagnosis import html
 from jupyter_streamwatch.text.numbers import clean, duration, exact, lines, percent, rate, significant, size, when
 from jupyter_streamwatch.text.plain import plain
 from jupyter_streamwatch.text.redaction import redact
+
+if TYPE_CHECKING:
+    from jupyter_streamwatch.diagnosis.errors import Failure
 
 SEVERITIES = ("critical", "warning", "info")
 
@@ -118,6 +121,7 @@ class Hint:
         under: Code of the hint that causes this one; None for a hint of its own.
         link: The page of Spark's documentation that explains it.
         share: Share of the batch time lost to it (0 to 1), for the order of hints; None when it costs no time.
+        failure: What stopped the query, as data; None but for ``query-failed``.
     """
 
     code: str
@@ -131,6 +135,7 @@ class Hint:
     under: str | None = None
     link: str = ""
     share: float | None = None
+    failure: Failure | None = None
 
     def __str__(self) -> str:
         """The hint as lines of text: title, evidence, cause, fix, code, effect, link."""
@@ -149,6 +154,10 @@ class Hint:
     def to_dict(self) -> dict[str, Any]:
         """Return the hint as JSON-ready data."""
         data = asdict(self)
+        if self.failure is not None:
+            data["failure"]["causes"] = [
+                {**cause, "frames": list(cause["frames"])} for cause in data["failure"]["causes"]
+            ]
         data["evidence"] = [{**one._asdict(), "batches": list(one.batches)} for one in self.evidence]
         return data
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
+from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.statistics import median
-from jupyter_streamwatch.text.numbers import clean, duration, middle, number, percent, rate
+from jupyter_streamwatch.text.numbers import duration, middle, number, percent, rate
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
@@ -61,9 +62,7 @@ def _ended(window: Window) -> Verdict | None:
     if run is None or run.state == "active":
         return None
     if run.state == "failed":
-        first = next((clean(line) for line in (run.exception or "").splitlines() if line.strip()), "")
-        name = run.errorClass or middle(first, 160)
-        return "failed", f"The query ended with an error: {name}" if name else "The query ended with an error."
+        return "failed", f"The query ended with an error: {middle(error_line(run), 160)}"
     before = _of_before(window)
     if before:
         what = "This run found no new data" if window.once else "The query was stopped without a batch"

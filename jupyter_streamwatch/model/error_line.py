@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.model.errors import causes_of, last_of, said
 from jupyter_streamwatch.text.numbers import clean, middle
 from jupyter_streamwatch.text.redaction import redact
 
@@ -12,22 +12,18 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.model.runs import Run
 
 LENGTH = 200  # characters; the whole text is in the details
-_WRAPPER = re.compile(r"^.*?terminated with exception:\s*", re.DOTALL)
-_JAVA_CLASS = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
-_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?::.*)?$")
 
 
 def error_line(run: Run) -> str:
-    """Return the error class and the line of the error that says what happened.
+    """Return the error condition and what the last cause of the error says.
 
-    Spark wraps the error of a batch in its own ("Query [id = ...] terminated with exception: ..."), and the error
-    of a user's Python function in a job failure; what went wrong stands in the last line of Python's traceback.
+    Spark wraps what went wrong in errors of its own ("Query [id = ...] terminated with exception", "Job aborted"): the
+    last cause is what happened.
     """
-    text = redact(_WRAPPER.sub("", run.exception or "").strip())
-    line = next((clean(one) for one in text.splitlines() if one.strip()), "")
-    if "Traceback (most recent call last)" in text:
-        after = text.split("Traceback (most recent call last)", 1)[1].splitlines()
-        line = next((clean(one) for one in after if _PYTHON_ERROR.match(one)), line)
-    line = _JAVA_CLASS.sub("", line) or line or "The query ended with an exception"
-    named = run.errorClass and not line.startswith(f"[{run.errorClass}]")
-    return middle(f"{run.errorClass}: {line}" if named else line, LENGTH)
+    causes = causes_of(run.exception or "")
+    last = last_of(causes)
+    line = redact(clean(said(last))) if last is not None else ""
+    line = line or "The query ended with an exception"
+    condition = (last.condition if last is not None else None) or run.errorClass
+    named = condition and f"[{condition}]" not in line
+    return middle(f"{condition}: {line}" if named else line, LENGTH)

@@ -26,7 +26,7 @@ _LATE = re.compile(
 _LOG_LINE = re.compile(
     r"\s*\[?(?:\d{2,4}[-/.]\d\d?[-/.]\d|\d\d:\d\d:\d\d|(?:INFO|WARN|ERROR|DEBUG)\b)|\s*(?:```|>>>|In ?\[)"
 )
-MAX_TRACE: Final = 20_000  # characters of an exception that are kept
+MAX_TRACE: Final = 100_000  # characters of an exception that are kept; the last cause stands at the end of it
 
 
 def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.text.redaction import redact_all
 from tests.unit.diagnosis.made import BEGIN, codes, hint, records
 
 
@@ -69,6 +72,39 @@ def test_usual_errors_are_classified(kind, text, error_class):
     assert codes(diagnosis)[0] == "query-failed"
     assert {one.name: one.value for one in found.evidence}["kind"] == kind
     assert found.severity == "critical"
+
+
+def test_the_evidence_is_the_last_cause_and_the_users_line():
+    """Never "Job aborted": what the last cause says, the line of the user's code, and whose that is."""
+    said = {one.name: one.value for one in hint(failed(HEAD + UDF), "query-failed").evidence}
+    assert said["error"] == "ZeroDivisionError: division by zero"
+    assert said["at"] == "f (x.py:3)"
+    assert said["owner"] == "your Python function, in a Python worker"
+
+
+def test_the_failure_is_data_that_json_takes():
+    """A failed query's hint has it whole, redacted where it leaves; other hints have none."""
+    diagnosis = failed(HEAD + UDF.replace("division by zero", "password=hunter2 is wrong"))
+    found = hint(diagnosis, "query-failed")
+    assert (found.failure.kind, found.failure.owner) == ("user-function", "user-python-worker")
+    plain = found.to_dict()["failure"]
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["causes"][-1]["name"] == "ZeroDivisionError"
+    assert plain["frame"]["file"] == "x.py"
+    assert "hunter2" not in json.dumps(redact_all(found.to_dict()))
+    assert "hunter2" not in diagnosis.reason
+
+
+def test_other_hints_have_no_failure():
+    """The field is there, and empty."""
+    one, two = active("1"), active("2")
+    assert hint(diagnose(two, others=(one, two)), "duplicate-query").to_dict()["failure"] is None
+
+
+def test_the_price_is_that_of_the_sink():
+    """The sink is known from the records alone."""
+    found = hint(failed(HEAD + "java.lang.InterruptedException"), "query-failed")
+    assert "the file sink knows the batches that it has" in found.fix
 
 
 def test_an_unknown_error_is_shown_as_it_is():
