@@ -40,7 +40,8 @@ def test_the_last_cause_at_the_end_of_a_long_trace():
     frames = "\tat org.apache.spark.sql.execution.SparkPlan.execute(SparkPlan.scala:1)\n" * 600
     log = (
         f"26/03/09 08:07:06 ERROR MicroBatchExecution: {query} terminated with error\n"
-        f"org.apache.spark.SparkException: Job aborted.\n{frames}Caused by: java.io.IOException: No space left on device\n"
+        f"org.apache.spark.SparkException: Job aborted.\n{frames}"
+        "Caused by: java.io.IOException: No space left on device\n"
         "26/03/09 08:07:07 INFO SparkContext: bye\n"
     )
     (diagnosis,) = sw.load(log).diagnose().values()
