@@ -51,11 +51,6 @@ class Chain:
         """The executor whose task failed; None when no task did."""
         return next((cause.task for cause in reversed(self.causes) if cause.task is not None), None)
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The simple class names of all causes."""
-        return frozenset(cause.simple for cause in self.causes)
-
 
 @dataclass(frozen=True)
 class Case:

@@ -47,11 +47,16 @@ def may_fail_again(what: str, facts: Facts) -> str:
     return f"{what} At the next start {_again(facts)}"
 
 
-def move_commit(facts: Facts, batch: int | None) -> str:
-    """Run the last batch again."""
-    name = "the newest file in commits" if batch is None else f"commits/{batch}"
-    ran = "that batch" if batch is None else f"batch {batch}"
-    return f"Or move {name} (and its .crc) aside: {ran} runs again over the same rows; {_twice(facts)}"
+def move_commit(facts: Facts, batch: int) -> str:
+    """Run the last batch again from the state before it; a batch that was planned after it is planned anew."""
+    return (
+        f"If commits/{batch} is the newest in commits: move it and, where it is there, offsets/{batch + 1} aside"
+        f" (each with"
+        f" its .crc), do not delete them. Batch {batch} then runs again over the same rows from state version {batch},"
+        f" which must be whole, and writes version {batch + 1} anew; batch {batch + 1} is planned anew. No state is"
+        f" lost;"
+        f" {_twice(facts)}"
+    )
 
 
 def move_offset(facts: Facts, batch: int | None) -> str:

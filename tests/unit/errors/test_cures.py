@@ -54,6 +54,17 @@ def test_a_restart_has_its_price(sink, price):
     assert price in cures("java.lang.InterruptedException", sinkKind=sink)[0]
 
 
+def test_a_missing_state_version_is_written_anew_by_the_batch_before():
+    """Version 41 is what batch 40 wrote: repeated, it is there again, and no state is lost."""
+    told = cures("java.io.FileNotFoundException: No such file: s3a://b/ck/a/state/0/4/41.zip", sinkKind="kafka")
+    move = next(cure for cure in told if "commits/40" in cure)
+    assert "offsets/41" in move
+    assert "come to the sink twice" in move
+    assert "last resort" in told[-1]
+    unknown = cures("[CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE] a file")
+    assert not any("commits/" in cure for cure in unknown)
+
+
 def test_a_temporary_checkpoint_begins_anew():
     """A start without a checkpoint of its own does not go on."""
     assert "begins anew" in cures("java.lang.InterruptedException", temporaryCheckpoint=True)[0]

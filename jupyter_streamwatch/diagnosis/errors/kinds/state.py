@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from jupyter_streamwatch.diagnosis.errors import cures, owners
 from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
 from jupyter_streamwatch.diagnosis.errors.registry import CHANGES, Told, kind
 
+_VERSION = re.compile(r"/state/\d+/\d+/(?:[A-Za-z][\w-]{0,100}/)?(\d{1,12})\.(?:delta|snapshot|zip|changelog)")
 _FILE = r"(?P<file>[^\s'\"()]{0,400}/state/\d+/\d+/[\w./\-]{1,200})"
 # Why a state store could not be loaded, as far as it proves that files are missing or damaged.
 _UNREADABLE = (
@@ -136,6 +139,7 @@ def state_format(case: Case) -> Told:
 def state_missing(case: Case) -> Told:
     """Tell which file of the state is missing."""
     file = case.part("file")
+    batch = _batch_that_wrote(case)
     return Told(
         title="State files are missing or damaged",
         why=f"The checkpoint names a version of the state whose file{f' ({file})' if file else ''} is not there or"
@@ -144,6 +148,14 @@ def state_missing(case: Case) -> Told:
         cures=(
             "If the provider of the state store was changed, set it as it was before: nothing is lost then.",
             cures.restore("the checkpoint directory"),
+            *([cures.move_commit(case.facts, batch)] if batch is not None else []),
             cures.new_checkpoint(case.facts),
         ),
     )
+
+
+def _batch_that_wrote(case: Case) -> int | None:
+    """The batch that wrote the version of the missing file: batch 40 reads version 40 and writes version 41."""
+    versions = (_VERSION.search(cause.message) for cause in reversed(case.chain.causes))
+    version = next((int(found[1]) for found in versions if found is not None), 0)
+    return version - 1 if version > 0 else None
