@@ -315,7 +315,8 @@ class History:
         return True
 
     def _idle(self, p: Progress, log: RunLog, start: float | None) -> bool:
-        if any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent):
+        alike = [q for q in self._recent if q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle"]
+        if alike and (p.timestamp is not None or p in alike):  # parts of records without a time are told apart by all
             return False
         if self.idleSince is None and log is self._runs[-1] and _later(start, self._last_start):
             self.idleSince = start

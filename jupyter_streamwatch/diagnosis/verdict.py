@@ -155,13 +155,18 @@ def _by_interval(window: Window, load: Load) -> Verdict:
         return "at-capacity", f"Most {against[0].lower()}{against[1:]}; quicker ones make up for it."
     if load.band == "near":
         return "at-capacity", f"{against}: hardly any time is left."
-    if load.utilisation is not None and load.utilisation > 1 and load.busy is not None:
-        took, every = told_apart(load.typical, load.interval), duration(load.interval)
-        return "keeping-up", (
-            f"The query works {percent(load.busy)} of the time and waits in between. Each batch takes {took}, longer"
-            f" than the {every} trigger interval: its results come that late, and nothing piles up."
-        )
-    return "keeping-up", f"{against}."
+    return "keeping-up", _rarely(load) or f"{against}."
+
+
+def _rarely(load: Load) -> str | None:
+    """Say how a query keeps up though its batches are longer than the interval: rows come less often than that."""
+    if load.utilisation is None or load.utilisation <= 1 or load.busy is None:
+        return None
+    took, every = told_apart(load.typical, load.interval), duration(load.interval)
+    return (
+        f"The query works {percent(load.busy)} of the time and waits in between. Each batch takes {took}, longer"
+        f" than the {every} trigger interval: its results come that late, and nothing piles up."
+    )
 
 
 def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case

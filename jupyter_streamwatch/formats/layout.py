@@ -29,7 +29,10 @@ MAX_MARGIN: Final = 300  # characters; more is no margin
 MAX_WIDTH: Final = 4_000  # characters of a line that a terminal broke
 NARROWEST: Final = 60  # columns of a terminal that breaks lines
 WIDEST: Final = 250
-_NEW_LINE = re.compile(r"\s|$|[>#*|\-/{]|\[?\d{2,4}[-/.:]|[A-Z]+ |[\w.$]+(?:Exception|Error)\b|Caused by|Traceback")
+_NEW_LINE = re.compile(
+    r"\s|$|[>#*|]\s|//|\{|\[?\d{2,4}[-/.]\d\d?[-/.]\d\d?[ T]|\d\d:\d\d:\d\d|[A-Z][A-Za-z]* (?!=)"
+    r"|[\w.$]+(?:Exception|Error)\b|Caused by|Traceback"
+)
 _MAX_LINE: Final = 1 << 16  # characters of a line whose beginning is looked at for a margin
 
 _JOINT = re.compile(r"[\"']\s*(?:\+|\\\n)\s*(?=[\"'])")  # between the pieces of a string in source code
@@ -114,6 +117,8 @@ def rejoined(text: str) -> str:
     full = [at for at, line in enumerate(lines[:-1]) if len(line) == width]
     if not NARROWEST <= width <= WIDEST or not full or any(_NEW_LINE.match(lines[at + 1]) for at in full):
         return text
+    if len(full) == 1 and lines[full[0]].count("[") <= lines[full[0]].count("]"):
+        return text  # one line is always the longest
     joined: list[str] = []
     goes_on = False
     for line in lines:

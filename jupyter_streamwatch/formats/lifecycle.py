@@ -36,6 +36,7 @@ _SAID = re.compile(
     r"|Resuming at batch (?P<resumed>\d{1,18}) with committed offsets"
     r"|(?:Committed offsets for|Completed) batch (?P<committed>\d{1,18})\b"
 )
+_WORDS: Final = ("runId", "terminated", "Streaming", "idle", "behind", "Resuming", "ommitted", "ompleted")
 _HINTS: Final = (
     "runId = ", "terminated with", "=== Streaming Query", "has been idle", "falling behind", "Resuming at",
     "Committed offsets for", "Completed batch",
@@ -64,8 +65,10 @@ def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
     line), ``committed`` and ``note`` (a sentence about what was understood and belongs to no batch).
     """
     piece = text[start:end]
-    if any(hint in piece for hint in _HINTS):
-        yield from _said(layout.rejoined(piece))
+    if any(word in piece for word in _WORDS):
+        piece = layout.rejoined(piece)
+        if any(hint in piece for hint in _HINTS):
+            yield from _said(piece)
     yield from pasted.entries(piece)
 
 

@@ -14,6 +14,7 @@ _ENTRY = re.compile(
     r"(?m)^(?:[^\S\n]*(?:>|\*|#|//|--|\|)[^\S\n]?)*(?P<meta>\{\"(?:batchWatermarkMs|nextBatchWatermarkMs)\"[^\n]*\})"
     r"[^\S\n]*\n?(?P<offsets>(?:[^\S\n]*(?:(?:>|\*|#|//|--|\|)[^\S\n]?)*(?:\{[^\n]*\}|-?\d{1,18}|-)[^\S\n]*(?:\n|\Z)){0,20})"
 )
+_MARGIN = re.compile(r"^(?:[^\S\n]*(?:>|\*|#|//|--|\|)[^\S\n]?)+")
 _MOST: Final = 6  # partitions that a sentence names
 
 
@@ -29,7 +30,7 @@ def entries(text: str) -> Iterator[dict[str, Any]]:
         if "nextBatchWatermarkMs" in meta:
             yield {"event": "note", "text": "An entry of the commit log: the batch that has its file's name was done."}
             continue
-        lines = [line.lstrip(" \t>*#/|-") or line.strip() for line in found["offsets"].splitlines()]
+        lines = [_MARGIN.sub("", line) for line in found["offsets"].splitlines()]
         told = "; ".join(_offset(line.strip()) for line in lines if line.strip())
         planned = _day(meta.get("batchTimestampMs"))
         when = f", planned {planned}" if planned else ""
