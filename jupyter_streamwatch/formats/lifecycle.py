@@ -56,6 +56,7 @@ TAIL: Final = 10_000  # and from its end, where its first cause stands
 _FARTHEST: Final = 400_000  # characters that one trace may take
 _BEFORE: Final = 40  # lines above the block of a StreamingQueryException in which its message stands
 LONG_LINE: Final = 4_000
+FOLLOWING: Final = 1_000  # characters of the next lines that may belong to what a line says
 
 
 def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
@@ -74,7 +75,7 @@ def lifecycle(text: str, start: int, end: int) -> Iterator[dict[str, Any]]:
 
 def _said(text: str) -> Iterator[dict[str, Any]]:
     done = 0  # up to where an exception was taken
-    for said in _SAID.finditer(text):
+    for said in _sentences(text):
         if said.start() < done:
             continue
         at = _time(text, said.start())
@@ -97,6 +98,23 @@ def _said(text: str) -> Iterator[dict[str, Any]]:
             }
         else:
             done = yield from _ended(text, said)
+
+
+def _sentences(text: str) -> Iterator[re.Match[str]]:
+    """What is said, looked for only in the lines that hold a word of it."""
+    begins: set[int] = set()
+    for hint in _HINTS:
+        at = text.find(hint)
+        while at >= 0:
+            begins.add(_line_begin(text, at))
+            at = text.find(hint, at + len(hint))
+    done = 0
+    for begin in sorted(begins):
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        while (said := _SAID.search(text, max(begin, done), end + FOLLOWING)) and said.start() < end:
+            done = said.end()
+            yield said
 
 
 def _resumed(batch: int) -> Iterator[dict[str, Any]]:
