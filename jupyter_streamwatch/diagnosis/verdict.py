@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.diagnosis import overruns
 from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
 from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.statistics import median
@@ -102,6 +103,8 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
     if window.rows == 0 and not mine:
         if window.trigger is not None and window.trigger.kind in _NO_PROGRESS:
             return "running", "Spark reports no progress in this mode."
+        if (late := overruns.verdict(window)) is not None:
+            return late
         if window.run is None and record is None:
             return "unknown", "Nothing is known of this query yet."
         status = history.status
@@ -109,7 +112,7 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
             return "idle", "The query has started and waits for its first data."
         return "starting", "The query has started; no batch is done yet."
     if window.idle:
-        return "idle", "No new data has come since the last batch."
+        return "idle", f"No new data has come since {'the last batch' if window.rows else 'the query started'}."
     return None
 
 
@@ -123,10 +126,17 @@ def _busy(window: Window, load: Load) -> Verdict:
     if window.once:
         return "running", "The query works through what was there when it started, then ends."
     if load.judged < t.min_batches or load.typical is None:
-        return "running", f"Too few batches with data to judge: {load.judged} of {t.min_batches:g}."
+        return overruns.verdict(window) or ("running", _too_few(window, load))
     if load.interval:
         return _by_interval(window, load)
     return _by_pauses(window, load)
+
+
+def _too_few(window: Window, load: Load) -> str:
+    """How many batches with data there are, of which the first of a run is no measure, and how many it takes."""
+    there, lacking = sum(window.data), window.t.min_batches - load.judged
+    were = "was" if there == 1 else "were"
+    return f"Too few batches with data to judge: {there} {were} read, and {lacking:g} more would tell."
 
 
 def _by_interval(window: Window, load: Load) -> Verdict:
@@ -144,7 +154,18 @@ def _by_interval(window: Window, load: Load) -> Verdict:
         return "at-capacity", f"Most {against[0].lower()}{against[1:]}; quicker ones make up for it."
     if load.band == "near":
         return "at-capacity", f"{against}: hardly any time is left."
-    return "keeping-up", f"{against}."
+    return "keeping-up", _rarely(load) or f"{against}."
+
+
+def _rarely(load: Load) -> str | None:
+    """Say how a query keeps up though its batches are longer than the interval: rows come less often than that."""
+    if load.utilisation is None or load.utilisation <= 1 or load.busy is None:
+        return None
+    took, every = told_apart(load.typical, load.interval), duration(load.interval)
+    return (
+        f"The query works {percent(load.busy)} of the time and waits in between. Each batch takes {took}, longer"
+        f" than the {every} trigger interval: its results come that late, and nothing piles up."
+    )
 
 
 def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case

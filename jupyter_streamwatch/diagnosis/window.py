@@ -276,7 +276,7 @@ def is_idle(record: Progress) -> bool:
     if record.kind != "idle" or record.numInputRows is not None:
         return record.kind == "idle"
     told = record.batchId is not None or record.stateOperators or record.sources
-    excerpt = told and not record.durationMs
+    excerpt = told and not record.durationMs.keys() - {"triggerExecution"}
     moved = any(s.moved for s in record.sources) or any(o.numRowsUpdated for o in record.stateOperators)
     return not (excerpt or moved)
 

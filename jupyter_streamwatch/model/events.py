@@ -35,6 +35,7 @@ def apply(history: History, event: Mapping[str, Any]) -> bool:
     if kind == STARTED:
         _start(history, run, event)
     elif kind == TERMINATED:
+        history.name = history.name or v.text(event.get("name"))
         history.end(run, time_of(event), v.text(event.get("exception")), v.text(event.get("errorClass")))
     elif kind == FACTS:
         history.set_facts(event["facts"])

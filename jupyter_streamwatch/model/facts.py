@@ -34,6 +34,8 @@ class Facts:
         foreachBatch: Whether a ``foreachBatch`` function writes the result.
         rateLimit: Options of the sources that limit a batch, as (name, value).
         shape: What the query is, for a later comparison with another one on the same checkpoint.
+        overruns: Batches of which a log says that they took longer than the interval, in order, as (ms at which it
+            says so, on the log's own clock; interval in ms; batch time in ms).
         why: Name of an attribute -> the reason, in one line, why it is unknown.
     """
 
@@ -54,6 +56,7 @@ class Facts:
     foreachBatch: bool | None = None
     rateLimit: tuple[tuple[str, str], ...] | None = None
     shape: Shape | None = None
+    overruns: tuple[tuple[float | None, float, float], ...] = ()
     why: Mapping[str, str] = field(default_factory=dict)
 
     @property

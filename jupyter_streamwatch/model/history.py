@@ -357,7 +357,11 @@ class History(HistoryView):
         return True
 
     def _idle(self, p: Progress, log: RunLog, start: float | None) -> bool:
-        if any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent):
+        if p.timestamp is None:  # parts of records without a time: the same one again says all the same
+            known = bool(self._recent) and self._recent[-1] == p
+        else:
+            known = any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent)
+        if known:
             return False
         if self.idleSince is None and log is self._runs[-1] and _later(start, self._last_start):
             self.idleSince = start

@@ -19,6 +19,7 @@ DURATIONS_KEPT = 60
 """Parts of ``durationMs``; Spark has about 15."""
 _EVENT_TIMES = ("watermark", "max", "min", "avg")
 _SOURCE = ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond", "backlog")
+_DROPPED = "numRowsDroppedByWatermark"
 _SUMS = tuple((name, f"state.{name}") for name in STATE)
 _OPERATORS = tuple(tuple((name, f"state[{i}].{name}") for name in STATE) for i in range(PARTS_SHOWN))
 _SOURCES = tuple(tuple(f"source[{i}].{name}" for name in _SOURCE) for i in range(PARTS_SHOWN))
@@ -61,7 +62,10 @@ def _state(p: Progress, found: dict[str, float]) -> None:
             if value is not None:
                 found[column] = value
     for name, column in _SUMS:
-        total = _total([getattr(operator, name) for operator in operators])
+        values = [getattr(operator, name) for operator in operators]
+        total = _total(values)
+        if total is None and name == _DROPPED:  # what is known to be dropped is, whatever the others say
+            total = sum(value for value in values if value is not None) or None
         if total is not None:
             found[column] = total
 

@@ -107,6 +107,13 @@ def _trigger(x: Any) -> Trigger | None:
     return Trigger(x["kind"], v.rate(x.get("interval_ms")), origin)
 
 
+def _overruns(x: Any) -> Any:
+    if not isinstance(x, tuple) or not all(isinstance(one, tuple) and len(one) == 3 for one in x):
+        return None
+    found = tuple((v.number(at), v.rate(interval), v.rate(spent)) for at, interval, spent in x)
+    return None if any(not interval or spent is None for _, interval, spent in found) else found
+
+
 def _shape(x: Any) -> Shape | None:
     try:
         return Shape.from_dict(x)
@@ -124,6 +131,7 @@ _FACTS: dict[str, Callable[[Any], Any]] = {
     "watermarks": _pairs(v.rate),
     "rateLimit": _pairs(_text),
     "shape": _shape,
+    "overruns": _overruns,
     "why": lambda x: {key: text for key, value in v.items(x) if (text := _text(value)) is not None},
 }
 

@@ -44,6 +44,7 @@ class Recording:
         queries: Their histories.
         progress: All records read, in order.
         skipped: What was not understood.
+        notes: What was understood and is no progress, in sentences: an idle line, an entry of an offset log.
         environment: Versions and settings of the session; text by name.
         taken: Epoch ms when it was taken; None when unknown.
     """
@@ -60,6 +61,7 @@ class Recording:
         self.queries = Queries({history.id: history for history in histories})
         self.progress = list(progress)
         self.skipped = list(skipped)
+        self.notes: list[str] = []
         self.environment = dict(environment or {})
         self.taken = epoch_ms(taken)
 
@@ -74,7 +76,9 @@ class Recording:
             except Exception as error:  # noqa: PERF203 - a file from anywhere: each line stands for itself
                 missed.append(Skipped(f"This line could not be read: {error}", str(event)[:200], number))
         missed = [*reader.skipped, *missed]
-        return cls(reader.histories.values(), reader.progress, missed, reader.environment, reader.taken)
+        recording = cls(reader.histories.values(), reader.progress, missed, reader.environment, reader.taken)
+        recording.notes += reader.notes
+        return recording
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything as JSON lines, secrets redacted; a file of that name is replaced when all is written."""
@@ -130,6 +134,8 @@ class Recording:
                     yield {"event": "progress", "id": id, "shown": False, "progress": p}
         for skipped in self.skipped:
             yield {"event": "skipped", **asdict(skipped)}
+        for note in self.notes:
+            yield {"event": "note", "text": note}
 
 
 def line(event: Mapping[str, Any]) -> str:
@@ -144,6 +150,7 @@ class _Reader:
         self.histories: dict[str, History] = {}
         self.progress: list[Progress] = []
         self.skipped: list[Skipped] = []
+        self.notes: list[str] = []
         self.environment: dict[str, str] = {}
         self.taken: float | None = None
 
@@ -157,6 +164,10 @@ class _Reader:
         elif kind == "skipped":
             reason, text, line = (event.get(name) for name in ("reason", "text", "line"))
             self.skipped.append(Skipped(v.text(reason) or "", v.text(text) or "", v.count(line)))
+        elif kind == "note":
+            note = v.text(event.get("text"))
+            if note and note not in self.notes:
+                self.notes.append(note)
         elif kind == "history":
             history = saving.restore(event)
             self.histories[history.id] = history

@@ -1,6 +1,6 @@
 """Texts of any length that are read: logs as drivers write them, and what would make a careless reader go back."""
 
-# ruff: noqa: E501, ISC004 - lines of a log are as long as they are
+# ruff: noqa: E501 - lines of a log are as long as they are
 
 from __future__ import annotations
 
@@ -67,9 +67,7 @@ def _around(batch: int) -> str:
     """What Spark logs about one batch at INFO, beside its progress."""
     offsets = json.dumps({"orders": {str(part): 9100 + 100 * batch for part in range(12)}})
     lines = [
-        f"MicroBatchExecution: Committed offsets for batch {batch}. Metadata OffsetSeqMetadata(0,{1773000000000 + batch},"
-        "Map(spark.sql.streaming.stateStore.providerClass -> org.apache.spark.sql.execution.streaming.state.HDFS,"
-        " spark.sql.shuffle.partitions -> 200))",
+        f"MicroBatchExecution: Committed offsets for batch {batch}. Metadata OffsetSeqMetadata(0,{1773000000000 + batch}, Map(spark.sql.streaming.stateStore.providerClass -> org.apache.spark.sql.execution.streaming.state.HDFS, spark.sql.shuffle.partitions -> 200))",
         f"KafkaOffsetReaderAdmin: Partitions added: Map(), latestOffset: {offsets}",
         f"StateStore: Retrieved reference to StateStoreCoordinator; queryRunId={RUN}, batchId={batch}",
         f"IncrementalExecution: Current batch timestamp = {1773000000000 + batch}",
@@ -109,7 +107,7 @@ def event_log(batches: int) -> str:
 
 
 def _numbered(line: str) -> Callable[[int], str]:
-    return lambda at: line.replace("N", str(at))
+    return lambda at: line.replace("№", str(at))
 
 
 _RANDOM = 'processing "runId" : , [x] {y} = (z) batchId->'
@@ -119,23 +117,23 @@ KINDS: dict[str, Callable[[int], str]] = {
     "progress, as Python prints it": lambda at: repr(record(at)) + "\n",
     "driver log": lambda at: _around(at) + progress(at),
     "driver log without progress": _around,
-    "lines: processing batchId=N": _numbered("processing batchId=N\n"),
-    "log lines: batchId=N": _numbered(f"{_AT} INFO App: processing batchId=N now\n"),
-    "log lines: batchId and timestamp": _numbered(f"{_AT} INFO App: batchId=N timestamp=1773000000N ok\n"),
-    "log lines: Starting": _numbered(f"{_AT} INFO M: Starting orders [id = {ID}, runId = {RUN}]. Use file:/cp/N\n"),
-    "log lines: runId and batchId": _numbered(f"{_AT} INFO M: run [id = {ID}, runId = {RUN}, batchId = N] goes on\n"),
-    "log lines: terminated": _numbered(f"Query a [id = {ID}, runId = {RUN}] terminated with error\njava.lang.E: N\n"),
+    "lines: processing batchId=N": _numbered("processing batchId=№\n"),
+    "log lines: batchId=N": _numbered(f"{_AT} INFO App: processing batchId=№ now\n"),
+    "log lines: batchId and timestamp": _numbered(f"{_AT} INFO App: batchId=№ timestamp=1773000000№ ok\n"),
+    "log lines: Starting": _numbered(f"{_AT} INFO M: Starting orders [id = {ID}, runId = {RUN}]. Use file:/cp/№\n"),
+    "log lines: runId and batchId": _numbered(f"{_AT} INFO M: run [id = {ID}, runId = {RUN}, batchId = №] goes on\n"),
+    "log lines: terminated": _numbered(f"Query a [id = {ID}, runId = {RUN}] terminated with error\njava.lang.E: №\n"),
     "log lines: falling behind": _numbered(
         f"{_AT} WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 20000"
-        " milliseconds, but spent 2N milliseconds\n"
+        " milliseconds, but spent 2№ milliseconds\n"
     ),
-    "log lines with an offset each": _numbered(f'{_AT} INFO App: startOffset {{"orders":{{"0":N}}}} endOffset: N {{\n'),
-    "lines of names and values": _numbered(f"event=progress runId={RUN} batchId=N numInputRows=12\n"),
-    "source code": _numbered("row['batchId'] = p.batchId  # N\nif p.numInputRows: total['numInputRows'] += N\n"),
-    "outline without an end": _numbered("batchId: N\n  numInputRows: x\n"),
-    "outline of pairs": _numbered("batchId: N\nnumInputRows: N\n"),
-    "outline: one name": _numbered("numInputRows: N\n"),
-    "metrics: state operators": _numbered("numRowsTotal: N, numRowsUpdated: N\n"),
+    "log lines with an offset each": _numbered(f'{_AT} INFO App: startOffset {{"orders":{{"0":№}}}} endOffset: № {{\n'),
+    "lines of names and values": _numbered(f"event=progress runId={RUN} batchId=№ numInputRows=12\n"),
+    "source code": _numbered("row['batchId'] = p.batchId  # №\nif p.numInputRows: total['numInputRows'] += №\n"),
+    "outline without an end": _numbered("batchId: №\n  numInputRows: x\n"),
+    "outline of pairs": _numbered("batchId: №\nnumInputRows: №\n"),
+    "outline: one name": _numbered("numInputRows: №\n"),
+    "metrics: state operators": _numbered("numRowsTotal: №, numRowsUpdated: №\n"),
     'open: {"runId":': lambda _: '{"runId":',
     'open: {"batchId":1,"numInputRows":': lambda _: '{"batchId":1,"numInputRows":',
     'open, lines: {"batchId":1, "sources": [': lambda _: '{"batchId" : 1,\n "sources" : [\n',
@@ -153,7 +151,7 @@ KINDS: dict[str, Callable[[int], str]] = {
     "backslashes": lambda _: '{"batchId":"\\\\\\',
     "comments": lambda _: "/* batchId: 1, numInputRows: 2 ",
     "markup comments": lambda _: "<!-- batchId: 1, numInputRows: 2 ",
-    "lines of a comment": _numbered("# batchId : N, durationMs\n"),
+    "lines of a comment": _numbered("# batchId : №, durationMs\n"),
     "one long line": lambda _: "batchId=1 durationMs ",
     "one long word": lambda _: "batchIdnumInputRows",
     "spaces": lambda _: "batchId      \t     ",

@@ -75,8 +75,8 @@ class Finder:
                 best = start, place
         if self.credit >= 0 or at >= self._no_outline:
             value, start, end = outline.read(self.text, pos, at)
-            if value is not None:
-                return start, Place([Item("progress", value)] if shapes.is_progress(value) else [], end, cut=False)
+            if value is not None and shapes.is_progress(value):
+                return start, Place([Item("progress", value)], end, cut=False)
             self._no_outline = max(self._no_outline, end)
             self._vain(start, end)
         start, place = self._headless(pos, marker)

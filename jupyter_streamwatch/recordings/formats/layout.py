@@ -27,6 +27,12 @@ _LINE_KEY = re.compile(
 _STRUCTURE: Final = frozenset("{}[](), \t")
 MAX_MARGIN: Final = 300  # characters; more is no margin
 MAX_WIDTH: Final = 4_000  # characters of a line that a terminal broke
+NARROWEST: Final = 60  # columns of a terminal that breaks lines
+WIDEST: Final = 250
+_NEW_LINE = re.compile(
+    r"\s|$|[>#*|]\s|//|\{|\[?\d{2,4}[-/.]\d\d?[-/.]\d\d?[ T]|\d\d:\d\d:\d\d|[A-Z][A-Za-z]* (?!=)"
+    r"|[\w.$]+(?:Exception|Error)\b|Caused by|Traceback"
+)
 _MAX_LINE: Final = 1 << 16  # characters of a line whose beginning is looked at for a margin
 
 _JOINT = re.compile(r"[\"']\s*(?:\+|\\\n)\s*(?=[\"'])")  # between the pieces of a string in source code
@@ -99,6 +105,29 @@ def _general(core: str) -> str:
         else:
             parts.append(re.escape(piece))
     return "".join(parts)
+
+
+def rejoined(text: str) -> str:
+    """The text with the lines put together that a terminal broke at its width; as it is where nothing shows a width.
+
+    A width shows where the longest line is as long as others are, and what follows each goes on in the middle.
+    """
+    lines = text.split("\n")
+    width = max(map(len, lines), default=0)
+    full = [at for at, line in enumerate(lines[:-1]) if len(line) == width]
+    if not NARROWEST <= width <= WIDEST or not full or any(_NEW_LINE.match(lines[at + 1]) for at in full):
+        return text
+    if len(full) == 1 and lines[full[0]].count("[") <= lines[full[0]].count("]"):
+        return text  # one line is always the longest
+    joined: list[str] = []
+    goes_on = False
+    for line in lines:
+        if goes_on:
+            joined[-1] += line
+        else:
+            joined.append(line)
+        goes_on = len(line) == width
+    return "\n".join(joined)
 
 
 def unwrapped(text: str, start: int, limit: int) -> tuple[str, int] | None:

@@ -98,8 +98,11 @@ class Salvager:
             except (ValueError, RecursionError):
                 pass
             else:
-                yield from self._deliver(list(items(value)) or parts(value))
+                inside = list(items(value)) or parts(value)
+                yield from self._deliver(inside)
                 yield from self._flush()
+                if not inside:
+                    yield from self._between(text, 0, len(text))
                 return
             if len(text) < RUN:  # a list of parts in another notation
                 value = reader.read(text, len(text) - len(text.lstrip()), len(text)).value
