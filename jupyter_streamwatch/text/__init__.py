@@ -1,0 +1,1 @@
+"""How text is written and what must not stand in it."""

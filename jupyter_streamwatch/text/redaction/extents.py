@@ -1,0 +1,152 @@
+"""Where a value ends: in quotes at any depth of escapes, in brackets, in a list of pairs, on its line.
+
+Each function reads no further than the text it says is the value's, or a bounded piece more: so all of a text is read
+about once, whatever it holds. Where an end is missing, more is taken rather than less.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LOOK_AHEAD = 1_000  # how far the end of a value with spaces is looked for, where none may come
+_OPENING = "([{"
+_CLOSING = ")]}"
+
+# A quote or a bracket ends a value when no more of a value can follow.
+_AFTER = re.compile(r"$|[\s,;:&|<>()\[\]{}\"'`\\]|[.!?](?:\s|$)")
+_NAMED = r"\\*[\"']?[\w.\-]{1,100}\\*[\"']?[ \t]*(?:=|->|:(?!//))"
+_PAIR = re.compile(rf"[ \t]*{_NAMED}")
+# The line end of a text inside a JSON text, where what follows shows that it is one.
+_LINE_END = re.compile(rf"\\+r?(?:\\+)?n(?:$|\s|\\|\"|Caused by|at |org\.|java\.|{_NAMED})")
+_STOP = re.compile(r"\\+|[\s,;&|\"'`<()\[\]{}]")
+_SPREAD = re.compile(
+    r"\n|;|[()\[\]{}]|(?<!\\)\\*[\"'`]|(?<!\\)\\+r?n"
+    rf"|(?<![ \t,&|])[,&|]?[ \t]+(?={_NAMED})"
+)
+_BRACKET = re.compile(r"[\"'()\[\]{}]")
+
+
+def line_end(text: str, start: int) -> int:
+    """Where the line ends."""
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def quoted_end(text: str, start: int, slashes: int, quote: str) -> int:
+    r"""Where the text ends that began before ``start`` with the quote behind so many backslashes.
+
+    At each level of escapes a quote inside has one backslash more than twice as many. A text without an end goes on to
+    the end of its line: it was cut.
+    """
+    limit = line_end(text, start)
+    at = text.find(quote, start, limit)
+    behind = start
+    while at >= 0:
+        first = _run_start(text, behind, at)
+        if _closes(at - first, slashes) and _AFTER.match(text, at + len(quote)):
+            return max(at - slashes, first)
+        behind = at + 1
+        at = text.find(quote, behind, limit)
+    return limit
+
+
+def bracketed_end(text: str, start: int) -> int:
+    """Where the bracket that opens at ``start`` has closed, over lines; -1 when it does not."""
+    depth = 0
+    inside: tuple[str, int] | None = None
+    behind = start
+    for match in _BRACKET.finditer(text, start):
+        character, at = match[0], match.start()
+        if character in "\"'":
+            slashes = at - _run_start(text, behind, at)
+            if inside is None:
+                inside = character, slashes
+            elif inside[0] == character and _closes(slashes, inside[1]):
+                inside = None
+        elif inside is None:
+            depth += 1 if character in _OPENING else -1
+            if depth == 0:
+                return match.end()
+        behind = match.end()
+    return -1
+
+
+def bare_end(text: str, start: int) -> int:
+    """Where a value without quotes ends; commas, semicolons, brackets and quotes may be part of it."""
+    depth = 0
+    at = start
+    while match := _STOP.search(text, at):
+        stop, character = match.start(), match[0][0]
+        at = match.end()
+        if character.isspace():
+            return stop
+        if character == "\\":
+            if at < len(text) and text[at] in "\"'`" and _AFTER.match(text, at + 1):
+                return stop
+            if _LINE_END.match(text, stop):
+                return stop
+        elif character in ",;&|":
+            if _separates(text, at):
+                return stop
+        elif character == "<":
+            if text.startswith("/", at):
+                return stop
+        elif character in _OPENING:
+            depth += 1
+        elif character in _CLOSING and depth:
+            depth -= 1
+        elif _AFTER.match(text, at):
+            return stop
+    return len(text)
+
+
+def spread_end(text: str, start: int, end: int, *, open_end: bool) -> int:
+    """Where a value with spaces ends that began at ``start`` and goes on behind ``end``.
+
+    Args:
+        text: The text.
+        start: The first character of the value.
+        end: Its first space, or what separates it from what follows.
+        open_end: Whether the end of the line may end it. Where not, and nothing else does, it ends at ``end``.
+    """
+    depth = sum((character in _OPENING) - (character in _CLOSING) for character in text[start : min(end, start + 200)])
+    limit = len(text) if open_end else min(len(text), end + _LOOK_AHEAD)
+    at = end
+    while match := _SPREAD.search(text, at, limit):
+        stop, found = match.start(), match[0]
+        at = max(match.end(), at + 1)
+        if found == "\n" or found.endswith("n"):
+            return stop if open_end else end
+        if found == ";":
+            if _separates(text, at):
+                return stop
+        elif found in _OPENING:
+            depth += 1
+        elif found in _CLOSING:
+            depth -= 1
+            if depth < 0 and _AFTER.match(text, at):
+                return stop
+        elif found[-1] in "\"'`":
+            if _AFTER.match(text, at):
+                return stop if open_end else end
+        else:
+            return stop
+    return limit if open_end else end
+
+
+def _separates(text: str, at: int) -> bool:
+    """Whether the comma, semicolon or ampersand before ``at`` ends a value."""
+    return at >= len(text) or text[at].isspace() or text[at] in "\"'`)]}\\" or _PAIR.match(text, at) is not None
+
+
+def _run_start(text: str, start: int, at: int) -> int:
+    """Where the run of backslashes before ``at`` begins, not before ``start``."""
+    first = at
+    while first > start and text[first - 1] == "\\":
+        first -= 1
+    return first
+
+
+def _closes(slashes: int, opened: int) -> bool:
+    """Whether a quote behind so many backslashes closes what one behind ``opened`` opened."""
+    return slashes < opened or (slashes - opened) % (2 * (opened + 1)) == 0

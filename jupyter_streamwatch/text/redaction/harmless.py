@@ -1,0 +1,68 @@
+"""What may stand under the name of a secret without being one: nothing, a mask, a type, a count, offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jupyter_streamwatch.text.redaction.mark import is_mask
+from jupyter_streamwatch.text.redaction.names import Name
+
+_NOTHING = frozenset("null none nil undefined true false n/a empty nan".split())
+_MECHANISMS = frozenset(
+    "none basic simple kerberos sasl nosasl gss ldap pam plain ssl tls oauth oauth2 jwt digest".split()
+)
+_TYPE = re.compile(
+    r"(?:string|str|binary|bytes?|boolean|bool|tinyint|smallint|int|integer|bigint|short|long|float|double|decimal"
+    r"|date|timestamp(?:_ntz|_ltz)?|void|varchar|char|array|map|struct|variant|any|object|optional)(?:type)?"
+    r"(?:\(\d[\d, ]*\)|[<\[].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?%?")
+_LONG_NUMBER = 12  # digits: longer ones are no counts, sizes, lines or ports
+_OFFSETS = re.compile(r"\{(?:\s*\\*[\"']?\d+\\*[\"']?\s*[:=]\s*(?:-?\d+|null)\s*,?)+\s*\}")
+_PARTITIONS = re.compile(r"\[[\d,\s]*\]")
+
+
+def is_harmless(name: Name, value: str, *, quoted: bool, typed: bool) -> bool:
+    """Whether a text under a secret's name is no secret.
+
+    Args:
+        name: The name.
+        value: The text.
+        quoted: Whether it stood in quotes, so that a number is meant as a text.
+        typed: Whether a type may stand in its place.
+    """
+    bare = value.strip()
+    lowered = bare.lower().rstrip(".,;")
+    if not bare or lowered in _NOTHING or is_mask(bare):
+        return True
+    if name.word == "auth" and lowered in _MECHANISMS:
+        return True
+    if typed and _TYPE.fullmatch(bare):
+        return True
+    if _OFFSETS.fullmatch(bare):
+        return True
+    if name.is_topic and _PARTITIONS.fullmatch(bare):
+        return True
+    return not name.exact and not quoted and len(lowered) < _LONG_NUMBER and _NUMBER.fullmatch(lowered) is not None
+
+
+def is_harmless_plain(name: Name, value: Any) -> bool:
+    """Do so for plain data: of numbers, lists and mappings, those that count or hold a topic's offsets."""
+    if isinstance(value, str):
+        return is_harmless(name, value, quoted=True, typed=True)
+    if isinstance(value, bool) or value is None:
+        return True
+    if isinstance(value, (int, float)):
+        return not name.exact and len(str(value)) < _LONG_NUMBER
+    if isinstance(value, Mapping):
+        return bool(value) and all(str(key).isdigit() and _is_offset(offset) for key, offset in value.items())
+    if isinstance(value, Sequence):
+        return name.is_topic and all(_is_offset(part) for part in value)
+    return False
+
+
+def _is_offset(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))
