@@ -21,7 +21,7 @@ _LINE_END = re.compile(rf"\\+r?(?:\\+)?n(?:$|\s|\\|\"|Caused by|at |org\.|java\.
 _STOP = re.compile(r"\\+|[\s,;&|\"'`<()\[\]{}]")
 _SPREAD = re.compile(
     r"\n|;|[()\[\]{}]|(?<!\\)\\*[\"'`]|(?<!\\)\\+r?n"
-    rf"|(?<![ \t,&|])[,&|]?[ \t]+(?={_NAMED})"
+    rf"|(?<![ \t,&|])(?:[,&|][ \t]*|[ \t]+)(?={_NAMED})"
 )
 _BRACKET = re.compile(r"[\"'()\[\]{}]")
 
@@ -118,7 +118,7 @@ def spread_end(text: str, start: int, end: int, *, open_end: bool) -> int:
         if found == "\n" or found.endswith("n"):
             return stop if open_end else end
         if found == ";":
-            if _separates(text, at):
+            if at >= len(text) or text[at] in "\r\n" or _PAIR.match(text, at):
                 return stop
         elif found in _OPENING:
             depth += 1
@@ -132,6 +132,13 @@ def spread_end(text: str, start: int, end: int, *, open_end: bool) -> int:
         else:
             return stop
     return limit if open_end else end
+
+
+def goes_on(text: str, end: int) -> bool:
+    """Whether a value with spaces may go on behind the end of its first word."""
+    if text[end : end + 1] in (" ", "\t"):
+        return True
+    return text[end : end + 2] in (", ", ",\t") and not _PAIR.match(text, end + 1)
 
 
 def _separates(text: str, at: int) -> bool:

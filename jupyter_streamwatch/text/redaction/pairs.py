@@ -11,9 +11,8 @@ from jupyter_streamwatch.text.redaction.harmless import is_harmless
 from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
 from jupyter_streamwatch.text.redaction.names import WORD, Name, secret_name
 
-_LEFT = re.compile(r"[\w.\-$]*$")
 _RIGHT = re.compile(r"[\w.\-$]*")
-_QUOTE = re.compile(r"\\*[\"'`]$")
+_QUOTE = re.compile(r"\\*[\"'`]\Z")
 _FARTHEST = 120  # characters of a name, before the word and after it
 _ESCAPES = 4_100  # backslashes before a quote: twelve levels
 
@@ -28,14 +27,14 @@ _NEXT_IN_TUPLE = re.compile(r"(?:\\*[\"'])?\s*,\s*")
 _SPACE = re.compile(r"(?:\\*[\"'])?[ \t]+")
 
 _NAME_KEY = re.compile(
-    r"(?:name|key|property|option|setting|header|variable|parameter)\\*[\"']?\s*[:=]\s*\\*[\"']$", re.IGNORECASE
+    r"(?:name|key|property|option|setting|header|variable|parameter)\\*[\"']?\s*[:=]\s*\\*[\"']\Z", re.IGNORECASE
 )
-_SETTER = re.compile(r"(?:(?:option|config|conf|set|put|add|header|property)\w{0,20}|(?<!\w))\(\s*\\*[\"']$", re.IGNORECASE)
-_TUPLE = re.compile(r"(?<!\w)\($")
-_OPTIONS = re.compile(r"[(,]\s*\\*[\"'`]?$")
+_SETTER = re.compile(r"(?:(?:option|config|conf|set|put|add|header|property)\w{0,20}|(?<!\w))\(\s*\\*[\"']\Z", re.IGNORECASE)
+_TUPLE = re.compile(r"(?<!\w)\(\Z")
+_OPTIONS = re.compile(r"[(,]\s*\\*[\"'`]?\Z")
 _PARSER = re.compile(
     r"(?:unexpected|expect(?:ed|ing)|unrecognized|unknown|mismatched|extraneous|illegal|missing|next|current|last|first"
-    r"|bad|stop|start|end|input)\s+$",
+    r"|bad|stop|start|end|input)\s+\Z",
     re.IGNORECASE,
 )
 _ERROR = re.compile(r"(?:invalid|expired|missing|bad|unknown|illegal|mismatched)", re.IGNORECASE)
@@ -46,7 +45,8 @@ _SCHEME = re.compile(
     r"|sharedaccesssignature|oauth|hawk)[ \t]+(?=\S)",
     re.IGNORECASE,
 )
-_ONE_WORD = {"bearer", "basic", "negotiate", "ntlm", "token", "apikey", "sharedkey", "sharedkeylite"}
+_WITH_PARAMETERS = {"digest", "oauth", "hawk"}
+_WITH_NAMES = {"aws4-hmac-sha256", "sharedaccesssignature"}  # found by the names of their parameters
 _CALL = re.compile(r"[A-Z]\w{0,30}(?=\()")
 
 
@@ -75,9 +75,10 @@ def find(text: str) -> Iterator[Span]:
     """Find the values under the names of secrets."""
     at = 0
     while match := WORD.search(text, at):
-        start = _LEFT.search(text, max(at, match.start() - _FARTHEST), match.start())
+        first = match.start()
+        while first > max(at, match.start() - _FARTHEST) and (text[first - 1].isalnum() or text[first - 1] in "_.-$"):
+            first -= 1
         right = _RIGHT.match(text, match.end(), match.end() + _FARTHEST)
-        first = start.start() if start else match.start()
         end = right.end() if right else match.end()
         if text.startswith(">", end) and text[end - 1] == "-":
             end -= 1
@@ -144,10 +145,12 @@ def _may_hold(key: _Key, sign: _Sign) -> bool:
     if sign.kind != ":":
         return True
     spaced = key.text[sign.end - 1] != ":"
+    if spaced and "$" in key.full:  # a class inside a class
+        return False
     prose = spaced and not key.quote and "." not in key.full
     if key.name.weak and key.name.word not in ("authorization", "cookie") and prose:
         return False
-    if prose and (_PARSER.search(key.before) or _ERROR.match(key.full) or "$" in key.full):
+    if prose and (_PARSER.search(key.before) or _ERROR.match(key.full)):
         return False
     return not key.before.endswith("/")  # a host: "http://token:8080"
 
@@ -165,8 +168,10 @@ def _extent(key: _Key, sign: _Sign) -> tuple[int, int, bool, bool]:
         return scheme.end() if scheme else start, end, True, False
     if scheme := _SCHEME.match(text, start):
         start = scheme.end()
-        if scheme["scheme"].lower() not in _ONE_WORD:
-            return start, extents.spread_end(text, start, start, open_end=True), False, True
+        if scheme["scheme"].lower() in _WITH_NAMES:
+            return start, start, False, True
+        if scheme["scheme"].lower() in _WITH_PARAMETERS:
+            return start, extents.line_end(text, start), False, True
         return start, extents.bare_end(text, start), False, True
     if text[start : start + 1] in ("[", "{") or _CALL.match(text, start):
         end = extents.bracketed_end(text, start)
@@ -182,7 +187,7 @@ def _extent(key: _Key, sign: _Sign) -> tuple[int, int, bool, bool]:
 def _with_spaces(key: _Key, sign: _Sign, start: int, end: int) -> int:
     """Where a value without quotes ends if the place of its name allows spaces in it."""
     text = key.text
-    if text[end] not in " \t,":
+    if not extents.goes_on(text, end):
         return end
     if key.name.word == "cookie":
         return extents.spread_end(text, start, extents.line_end(text, start), open_end=True)
