@@ -33,7 +33,6 @@ MADE = {
     "npm": "np" + "m_" + (LETTERS * 2)[:36],
     "vault": "hv" + "s." + LETTERS[:24],
     "jwt": "ey" + "JhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + LETTERS,
-    "telegram": "123456789" + ":" + ("AA" + LETTERS * 2)[:35],
     "pypi": "py" + "pi-AgEIcHlwaS5vcmc" + LETTERS * 3,
     "long": "".join(f"{LETTERS}{number}" for number in range(400)),
     "pad": "lorem ipsum " * 400,

@@ -32,6 +32,14 @@ def line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
+def run_start(text: str, start: int, at: int) -> int:
+    """Where the run of backslashes before ``at`` begins, not before ``start``."""
+    first = at
+    while first > start and text[first - 1] == "\\":
+        first -= 1
+    return first
+
+
 def quoted_end(text: str, start: int, slashes: int, quote: str) -> int:
     r"""Where the text ends that began before ``start`` with the quote behind so many backslashes.
 
@@ -42,8 +50,8 @@ def quoted_end(text: str, start: int, slashes: int, quote: str) -> int:
     at = text.find(quote, start, limit)
     behind = start
     while at >= 0:
-        first = _run_start(text, behind, at)
-        if _closes(at - first, slashes) and _AFTER.match(text, at + len(quote)):
+        first = run_start(text, behind, at)
+        if _closes(quote, at - first, slashes) and _AFTER.match(text, at + len(quote)):
             return max(at - slashes, first)
         behind = at + 1
         at = text.find(quote, behind, limit)
@@ -58,10 +66,10 @@ def bracketed_end(text: str, start: int) -> int:
     for match in _BRACKET.finditer(text, start):
         character, at = match[0], match.start()
         if character in "\"'":
-            slashes = at - _run_start(text, behind, at)
+            slashes = at - run_start(text, behind, at)
             if inside is None:
                 inside = character, slashes
-            elif inside[0] == character and _closes(slashes, inside[1]):
+            elif inside[0] == character and _closes(character, slashes, inside[1]):
                 inside = None
         elif inside is None:
             depth += 1 if character in _OPENING else -1
@@ -146,14 +154,9 @@ def _separates(text: str, at: int) -> bool:
     return at >= len(text) or text[at].isspace() or text[at] in "\"'`)]}\\" or _PAIR.match(text, at) is not None
 
 
-def _run_start(text: str, start: int, at: int) -> int:
-    """Where the run of backslashes before ``at`` begins, not before ``start``."""
-    first = at
-    while first > start and text[first - 1] == "\\":
-        first -= 1
-    return first
-
-
-def _closes(slashes: int, opened: int) -> bool:
+def _closes(quote: str, slashes: int, opened: int) -> bool:
     """Whether a quote behind so many backslashes closes what one behind ``opened`` opened."""
-    return slashes < opened or (slashes - opened) % (2 * (opened + 1)) == 0
+    if slashes <= opened:
+        return True
+    # A single quote gets no backslash of its own where the text is put into JSON, so more of them tell nothing.
+    return quote[0] == '"' and (slashes - opened) % (2 * (opened + 1)) == 0

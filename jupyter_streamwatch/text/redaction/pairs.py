@@ -12,9 +12,8 @@ from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
 from jupyter_streamwatch.text.redaction.names import WORD, Name, secret_name
 
 _RIGHT = re.compile(r"[\w.\-$]*")
-_QUOTE = re.compile(r"\\*[\"'`]\Z")
 _FARTHEST = 120  # characters of a name, before the word and after it
-_ESCAPES = 4_100  # backslashes before a quote: twelve levels
+_BEFORE = 60  # characters before a name that say what it is
 
 _VALUE_KEY = r"(?:value|Value|VALUE|val)"
 _ASSIGNS = re.compile(r"(?:\\*[\"'`])?[\])]?[ \t]*(?P<sign>=>|->|:=|={1,3}|:(?!:|//))[ \t]*")
@@ -94,15 +93,18 @@ def _value(text: str, start: int, end: int) -> Span | None:
     name = secret_name(full.rstrip("."))
     if name is None:
         return None
-    before = text[max(start - 60, 0) : start]
-    opened = _QUOTE.search(text, max(start - _ESCAPES, 0), start) if before[-1:] in ("'", '"', "`") else None
-    key = _Key(text, start, end, name, full, before, opened[0] if opened else "")
+    quote = text[extents.run_start(text, 0, start - 1) : start] if start and text[start - 1] in "\"'`" else ""
+    # The quotes that may stand before this one are behind as many backslashes.
+    before = text[max(start - _BEFORE - 4 * len(quote), 0) : start]
+    key = _Key(text, start, end, name, full, before, quote)
     sign = _sign(key)
     if sign is None or not _may_hold(key, sign):
         return None
     first, last, quoted, opening = _extent(key, sign)
     value = text[first:last]
-    if not value.strip() or value == REDACTED or _harmless(key, sign, value, quoted=quoted):
+    if value == REDACTED:
+        return first, last, value  # nothing in it is looked at again
+    if not value.strip() or _harmless(key, sign, value, quoted=quoted):
         return None
     around = key.quote if not quoted and sign.kind == "key" and not opening else ""
     return first, last, f"{around}{REDACTED}{around}"
@@ -148,7 +150,7 @@ def _may_hold(key: _Key, sign: _Sign) -> bool:
     if spaced and "$" in key.full:  # a class inside a class
         return False
     prose = spaced and not key.quote and "." not in key.full
-    if key.name.weak and key.name.word not in ("authorization", "cookie") and prose:
+    if prose and key.name.weak and key.name.word not in ("authorization", "cookie"):
         return False
     if prose and (_PARSER.search(key.before) or _ERROR.match(key.full)):
         return False
@@ -173,6 +175,8 @@ def _extent(key: _Key, sign: _Sign) -> tuple[int, int, bool, bool]:
         if scheme["scheme"].lower() in _WITH_PARAMETERS:
             return start, extents.line_end(text, start), False, True
         return start, extents.bare_end(text, start), False, True
+    if text.startswith(REDACTED, start):
+        return start, start + len(REDACTED), False, False
     if text[start : start + 1] in ("[", "{") or _CALL.match(text, start):
         end = extents.bracketed_end(text, start)
         if end < 0:

@@ -25,7 +25,6 @@ _ISSUED = re.compile(
     r"|npm_[A-Za-z0-9]{36}|pypi-[\w\-]{70,}"
     r"|hv[sb]\.[\w\-]{20,}"  # Vault
     r"|eyJ[\w\-]{8,}\.[\w\-]{8,}(?:\.[\w\-]*)?"  # JSON web tokens
-    r"|\d{8,10}:[\w\-]{35}(?![\w\-])"  # Telegram
     r")"
 )
 _WEBHOOK = re.compile(

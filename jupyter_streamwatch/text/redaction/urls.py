@@ -13,7 +13,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.\-]{0,30}$", re.IGNORECASE)
 _RUN = re.compile(r"(?:[^\s\"'<>`\\]|\\(?![\"'nrt\\])|'(?=[\w@]))*")
 _PARAMETERS = re.compile(r";[\w.\- ]{1,100}=")
 _HOST = re.compile(r"(?:[\w.\-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?(?:[,/?#;)\]]|$)")
-_PORT = re.compile(r"\d*(?=[,/?#;)\]]|$)")
+_PORT = re.compile(r"\d+(?:,|$)")
 # A user name alone is a token in these; elsewhere it is a container (abfss), or only a name (ssh, hdfs).
 _TOKEN_ALONE = {"http", "https", "ftp", "ftps", "ws", "wss", "git+https"}
 _ORACLE = re.compile(r"jdbc:oracle:\w{1,10}:(?P<run>[^\s<>\\]*)", re.IGNORECASE)
@@ -56,10 +56,14 @@ def _credentials(run: str, scheme: str) -> int:
     user, at, host = netloc.rpartition("@")
     if not at:
         # "me:pa/ss@host": what stands after the colon is no port, so the slash is one of a password.
-        _, colon, port = host.rpartition(":")
-        return max(address.rfind("@"), 0) if colon and not _PORT.fullmatch(port) and "[" not in host else 0
+        _, colon, port = host.partition(":")
+        is_host = not colon or _PORT.match(port) or "[" in host or scheme == "file"
+        return 0 if is_host else max(address.rfind("@"), 0)
     if ":" not in user:
         return len(user) if scheme in _TOKEN_ALONE else 0
-    path = re.split("[?#]", address, maxsplit=1)[0]
-    last = path.rfind("@")  # "me:p@ss/word@host"
-    return last if last > len(user) and _HOST.match(path, last + 1) else len(user)
+    last = address.rfind("@")
+    query = re.search("[?#]", address)
+    if query and "=" in address[query.start() : max(last, 0)]:  # "me:word@host?mail=x@y"
+        last = address.rfind("@", 0, query.start())
+    # "me:p@ss/word@host"
+    return last if last > len(user) and _HOST.match(address, last + 1) else len(user)

@@ -45,7 +45,12 @@ class View:
 
 
 def written(text: str) -> View:
-    """Decode the escapes of JSON writers and of HTML."""
+    """Decode the escapes of JSON writers and of HTML, but for the brackets of tags: those of values would be tags."""
+    return _decoded(text, _WRITTEN, but="<>") if "\\u00" in text or "&" in text else View(text)
+
+
+def tagged(text: str) -> View:
+    """Decode them all: a text of XML inside another."""
     return _decoded(text, _WRITTEN) if "\\u00" in text or "&" in text else View(text)
 
 
@@ -54,13 +59,13 @@ def percent(text: str) -> View:
     return _decoded(text, _PERCENT) if "%" in text else View(text)
 
 
-def _decoded(text: str, escape: re.Pattern[str]) -> View:
+def _decoded(text: str, escape: re.Pattern[str], but: str = "") -> View:
     pieces: list[str] = []
     shifts: list[tuple[int, int]] = []
     at = length = 0
     for match in escape.finditer(text):
         character = _character(match)
-        if len(character) != 1:
+        if len(character) != 1 or character in but:
             continue
         pieces += (text[at : match.start()], character)
         length += match.start() - at + 1
