@@ -17,10 +17,10 @@ _AFTER = re.compile(r"$|[\s,;:&|<>()\[\]{}\"'`\\]|[.!?](?:\s|$)")
 _NAMED = r"\\*[\"']?[\w.\-]{1,100}\\*[\"']?[ \t]*(?:=|->|:(?!//))"
 _PAIR = re.compile(rf"[ \t]*{_NAMED}")
 # The line end of a text inside a JSON text, where what follows shows that it is one.
-_LINE_END = re.compile(rf"\\+r?(?:\\+)?n(?:$|\s|\\|\"|Caused by|at |org\.|java\.|{_NAMED})")
+_LINE_END = re.compile(rf"\\+(?:r\\+)?n(?:$|\s|\\|\"|Caused by|at |org\.|java\.|{_NAMED})")
 _STOP = re.compile(r"\\+|[\s,;&|\"'`<()\[\]{}]")
 _SPREAD = re.compile(
-    r"\n|;|[()\[\]{}]|(?<!\\)\\*[\"'`]|(?<!\\)\\+r?n"
+    r"\n|;|[()\[\]{}]|(?<!\\)\\*[\"'`]|(?<!\\)\\+(?:r\\+)?n"
     rf"|(?<![ \t,&|])(?:[,&|][ \t]*|[ \t]+)(?={_NAMED})"
 )
 _BRACKET = re.compile(r"[\"'()\[\]{}]")
@@ -56,6 +56,15 @@ def quoted_end(text: str, start: int, slashes: int, quote: str) -> int:
         behind = at + 1
         at = text.find(quote, behind, limit)
     return limit
+
+
+def element_end(text: str, start: int) -> int:
+    """Where the text of an XML element ends that begins at ``start``."""
+    raw = text.startswith("<![CDATA[", start)
+    end = text.find("]]>" if raw else "<", start)
+    if end < 0:
+        return len(text)
+    return end + len("]]>") if raw else end
 
 
 def bracketed_end(text: str, start: int) -> int:
@@ -129,6 +138,8 @@ def spread_end(text: str, start: int, end: int, *, open_end: bool) -> int:
             if at >= len(text) or text[at] in "\r\n" or _PAIR.match(text, at):
                 return stop
         elif found in _OPENING:
+            if not open_end:
+                return end
             depth += 1
         elif found in _CLOSING:
             depth -= 1

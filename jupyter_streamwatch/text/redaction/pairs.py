@@ -16,8 +16,9 @@ _FARTHEST = 120  # characters of a name, before the word and after it
 _BEFORE = 60  # characters before a name that say what it is
 
 _VALUE_KEY = r"(?:value|Value|VALUE|val)"
-_ASSIGNS = re.compile(r"(?:\\*[\"'`])?[\])]?[ \t]*(?P<sign>=>|->|:=|={1,3}|:(?!:|//))[ \t]*")
-_AFTER_KEY = re.compile(r"\\*[\"'`]\s*(?P<sign>=>|[=:])\s*")
+_ASSIGNS = re.compile(r"[ \t]*(?P<sign>=>|->|:=|={1,3}|:(?!:|//))[ \t]*")
+_AFTER_KEY = re.compile(r"\\*[\"'`][\])]?\s*(?P<sign>=>|->|={1,3}|:)\s*")
+_AFTER_ITEM = re.compile(r"\][ \t]*(?P<sign>=)[ \t]*")
 _NEXT_FIELD = re.compile(rf"\\*[\"']\s*,\s*\\*[\"']{_VALUE_KEY}\\*[\"']\s*[:=]\s*")
 _NEXT_ATTRIBUTE = re.compile(rf"\\*[\"']\s+{_VALUE_KEY}\s*=\s*")
 _NEXT_ELEMENT = re.compile(rf"\s*</\w{{1,20}}>\s*<{_VALUE_KEY}>\s*")
@@ -28,7 +29,7 @@ _SPACE = re.compile(r"(?:\\*[\"'])?[ \t]+")
 _NAME_KEY = re.compile(
     r"(?:name|key|property|option|setting|header|variable|parameter)\\*[\"']?\s*[:=]\s*\\*[\"']\Z", re.IGNORECASE
 )
-_SETTER = re.compile(r"(?:(?:option|config|conf|set|put|add|header|property)\w{0,20}|(?<!\w))\(\s*\\*[\"']\Z", re.IGNORECASE)
+_SETTER = re.compile(r"(?:(?:option|config|conf|set|put|add|header|property)\w{0,20}|(?:\A|[\[({,])\s*)\(\s*\\*[\"']\Z", re.IGNORECASE)
 _TUPLE = re.compile(r"(?<!\w)\(\Z")
 _OPTIONS = re.compile(r"[(,]\s*\\*[\"'`]?\Z")
 _PARSER = re.compile(
@@ -36,7 +37,7 @@ _PARSER = re.compile(
     r"|bad|stop|start|end|input)\s+\Z",
     re.IGNORECASE,
 )
-_ERROR = re.compile(r"(?:invalid|expired|missing|bad|unknown|illegal|mismatched)", re.IGNORECASE)
+_ERROR = re.compile(r"(?:invalid|expired|missing|bad|unknown|illegal|mismatched|unexpected|unsupported|wrong)", re.IGNORECASE)
 
 _OPEN_QUOTE = re.compile(r"(?P<slashes>\\*)(?P<quote>\"\"\"|'''|[\"'`])")
 _SCHEME = re.compile(
@@ -122,12 +123,13 @@ def _sign(key: _Key) -> _Sign | None:
             return _Sign(match.end(), "tuple")
     elif _TUPLE.search(key.before) and (match := _NEXT_IN_TUPLE.match(text, end)):
         return _Sign(match.end(), "tuple")
-    if match := _ASSIGNS.match(text, end):
+    if match := _ASSIGNS.match(text, end) or (_AFTER_ITEM.match(text, end) if key.before.endswith("[") else None):
         return _Sign(match.end(), match["sign"])
     if match := _NEXT_ELEMENT.match(text, end):
         return _Sign(match.end(), "element")
     if key.before.endswith("<") and (match := _ELEMENT.match(text, end)):
-        return _Sign(match.end(), "element")
+        closed = text.startswith("</", extents.element_end(text, match.end()))
+        return _Sign(match.end(), "element") if closed else None  # "<token>" alone is a gap to fill in
     if match := _SPACE.match(text, end):
         if key.full.startswith("--") and not text.startswith("-", match.end()):
             return _Sign(match.end(), "option")
@@ -144,6 +146,10 @@ def _may_hold(key: _Key, sign: _Sign) -> bool:
         return sign.kind == "=" and last in ("?", "&", "")
     if key.name.word == "auth" and not key.name.exact:
         return False
+    if key.name.word in ("pass", "signature") and (key.name.further or key.text[sign.end : sign.end + 1] in ("{", "[")):
+        return False
+    if sign.kind in (":", "key") and _ERROR.match(key.full):
+        return False
     if sign.kind != ":":
         return True
     spaced = key.text[sign.end - 1] != ":"
@@ -152,7 +158,7 @@ def _may_hold(key: _Key, sign: _Sign) -> bool:
     prose = spaced and not key.quote and "." not in key.full
     if prose and key.name.weak and key.name.word not in ("authorization", "cookie"):
         return False
-    if prose and (_PARSER.search(key.before) or _ERROR.match(key.full)):
+    if prose and _PARSER.search(key.before):
         return False
     return not key.before.endswith("/")  # a host: "http://token:8080"
 
@@ -161,8 +167,7 @@ def _extent(key: _Key, sign: _Sign) -> tuple[int, int, bool, bool]:
     """Where the value begins and ends, whether it is in quotes, and whether a scheme was left before it."""
     text, start = key.text, sign.end
     if sign.kind == "element":
-        end = text.find("</", start)
-        return start, end if end >= 0 else len(text), True, False
+        return start, extents.element_end(text, start), True, False
     if opened := _OPEN_QUOTE.match(text, start):
         start = opened.end()
         end = extents.quoted_end(text, start, len(opened["slashes"]), opened["quote"])
