@@ -23,13 +23,14 @@ _FINDERS: tuple[Callable[[str], Iterable[Span]], ...] = (
     urls.find_oracle,
     pairs.find,
     tokens.find_authorization,
+    tokens.find_curl,
     tokens.find_issued,
     tokens.find_webhooks,
 )
 
 # Without any of these nothing is found; most texts have none, and this is asked for every text of every line.
 _SIGNS = tuple(
-    "secret pass pwd token key contrase credential sig auth cookie jwt sas bearer basic oracle: webhook hooks. akia abia"
+    "secret pass pwd token key contrase credential sig auth cookie jwt sas bearer basic oracle: curl webhook hooks. akia abia"
     " acca asia a3t ghp_ gho_ ghu_ ghs_ ghr_ _pat_ glpat xox k_live k_test sk- dapi dkea aiza ya29 sg. npm_ pypi- hvs."
     " hvb. eyj".split()
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 _LOOK_AHEAD = 1_000  # how far the end of a value with spaces is looked for, where none may come
+_ELEMENT_LENGTH = 4_000  # how far the end of an element of elements is looked for
 _OPENING = "([{"
 _CLOSING = ")]}"
 
@@ -23,6 +24,7 @@ _SPREAD = re.compile(
     r"\n|;|[()\[\]{}]|(?<!\\)\\*[\"'`]|(?<!\\)\\+(?:r\\+)?n"
     rf"|(?<![ \t,&|])(?:[,&|][ \t]*|[ \t]+)(?={_NAMED})"
 )
+_OPENS_LINES = re.compile(r"\w*[\[{(][ \t]*\r?\n")
 _BRACKET = re.compile(r"[\"'()\[\]{}]")
 
 
@@ -67,12 +69,12 @@ def element_end(text: str, start: int) -> int:
     return end + len("]]>") if raw else end
 
 
-def bracketed_end(text: str, start: int) -> int:
-    """Where the bracket that opens at ``start`` has closed, over lines; -1 when it does not."""
+def bracketed_end(text: str, start: int, limit: int) -> int:
+    """Where the bracket that opens at ``start`` has closed; ``limit`` when it does not before that."""
     depth = 0
     inside: tuple[str, int] | None = None
     behind = start
-    for match in _BRACKET.finditer(text, start):
+    for match in _BRACKET.finditer(text, start, limit):
         character, at = match[0], match.start()
         if character in "\"'":
             slashes = at - run_start(text, behind, at)
@@ -85,7 +87,17 @@ def bracketed_end(text: str, start: int) -> int:
             if depth == 0:
                 return match.end()
         behind = match.end()
-    return -1
+    return limit
+
+
+def structure_limit(text: str, start: int, *, quoted_name: bool) -> int:
+    """How far the bracket at ``start`` may reach: over lines in JSON, and where its line ends with it."""
+    return len(text) if quoted_name or _OPENS_LINES.match(text, start) else line_end(text, start)
+
+
+def nested_element_end(text: str, start: int, tag: str) -> int:
+    """Where the XML element of this tag ends that begins at ``start`` with another one; -1 if it does not soon."""
+    return text.find(f"</{tag}>", start, start + _ELEMENT_LENGTH)
 
 
 def bare_end(text: str, start: int) -> int:

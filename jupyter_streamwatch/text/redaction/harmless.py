@@ -19,6 +19,7 @@ _TYPE = re.compile(
     r"(?:\(\d[\d, ]*\)|[<\[].*)?",
     re.IGNORECASE | re.DOTALL,
 )
+_SIGNATURE = re.compile(r"[\w+/%=\-~.:]{6,}")  # of a request; one of a function has brackets
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?%?")
 _LONG_NUMBER = 12  # digits: longer ones are no counts, sizes, lines or ports
 _OFFSETS = re.compile(r"\{(?:\s*\\*[\"']?\d+\\*[\"']?\s*[:=]\s*(?:-?\d+|null)\s*,?)+\s*\}")
@@ -39,6 +40,8 @@ def is_harmless(name: Name, value: str, *, quoted: bool, typed: bool) -> bool:
     if not bare or lowered in _NOTHING or is_mask(bare):
         return True
     if name.word == "auth" and lowered in _MECHANISMS:
+        return True
+    if name.word == "signature" and not _SIGNATURE.fullmatch(bare):
         return True
     if typed and _TYPE.fullmatch(bare):
         return True

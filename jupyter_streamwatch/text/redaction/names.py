@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _KEY_OF = (
     "access|api|account|private|priv|shared|secret|encryption|signing|master|storage|auth|service|db|database|client"
-    "|consumer|subscription|keystore|function"
+    "|consumer|subscription|keystore|functions?"
 )
 # A word counts as it begins: "token" in apiToken and authtoken, but not in "tokenizer". Short ones count alone.
 WORD = re.compile(

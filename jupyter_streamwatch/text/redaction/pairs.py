@@ -24,6 +24,10 @@ _NEXT_ATTRIBUTE = re.compile(rf"\\*[\"']\s+{_VALUE_KEY}\s*=\s*")
 _NEXT_ELEMENT = re.compile(rf"\s*</\w{{1,20}}>\s*<{_VALUE_KEY}>\s*")
 _ELEMENT = re.compile(r"(?:\s[^<>]{0,200})?>")
 _NEXT_IN_TUPLE = re.compile(r"(?:\\*[\"'])?\s*,\s*")
+_END_OF_TAG = re.compile(r"[\"']\s*>")
+_NEXT_CELL = re.compile(r"[ \t]*\|[ \t]*")
+_NEXT_WORD = re.compile(r"[ \t]+(?=\S+[ \t]*(?:[\r\n]|\Z))")
+_BLOCK = re.compile(r"(?:!\w+[ \t]+)?[|>][+\-]?\d?[ \t]*\n(?P<indent>[ \t]+)(?P<body>[^\n]*(?:\n(?P=indent)[^\n]*)*)")
 _SPACE = re.compile(r"(?:\\*[\"'])?[ \t]+")
 
 _NAME_KEY = re.compile(
@@ -39,7 +43,7 @@ _PARSER = re.compile(
 )
 _ERROR = re.compile(r"(?:invalid|expired|missing|bad|unknown|illegal|mismatched|unexpected|unsupported|wrong)", re.IGNORECASE)
 
-_OPEN_QUOTE = re.compile(r"(?P<slashes>\\*)(?P<quote>\"\"\"|'''|[\"'`])")
+_OPEN_QUOTE = re.compile(r"[bBfFrRuU]?(?P<slashes>\\*)(?P<quote>\"\"\"|'''|[\"'`])")
 _SCHEME = re.compile(
     r"(?P<scheme>bearer|basic|digest|negotiate|ntlm|token|apikey|aws4-hmac-sha256|sharedkey|sharedkeylite"
     r"|sharedaccesssignature|oauth|hawk)[ \t]+(?=\S)",
@@ -119,6 +123,8 @@ def _sign(key: _Key) -> _Sign | None:
             return _Sign(match.end(), "key" if match["sign"] == ":" else match["sign"])
         if _NAME_KEY.search(key.before) and (match := _NEXT_FIELD.match(text, end) or _NEXT_ATTRIBUTE.match(text, end)):
             return _Sign(match.end(), "field")
+        if _NAME_KEY.search(key.before) and (match := _END_OF_TAG.match(text, end)):
+            return _Sign(match.end(), "element")
         if _SETTER.search(key.before) and (match := _NEXT_IN_TUPLE.match(text, end)):
             return _Sign(match.end(), "tuple")
     elif _TUPLE.search(key.before) and (match := _NEXT_IN_TUPLE.match(text, end)):
@@ -128,15 +134,32 @@ def _sign(key: _Key) -> _Sign | None:
     if match := _NEXT_ELEMENT.match(text, end):
         return _Sign(match.end(), "element")
     if key.before.endswith("<") and (match := _ELEMENT.match(text, end)):
-        closed = text.startswith("</", extents.element_end(text, match.end()))
-        return _Sign(match.end(), "element") if closed else None  # "<token>" alone is a gap to fill in
+        return _Sign(match.end(), "element") if _is_closed(key, match.end()) else None
     if match := _SPACE.match(text, end):
         if key.full.startswith("--") and not text.startswith("-", match.end()):
             return _Sign(match.end(), "option")
         option = _OPTIONS.search(key.before) or key.name.word.startswith("passw")
         if option and text[match.end() : match.end() + 1] in ("'", '"'):
             return _Sign(match.end(), "option")
+    return _sign_in_table(key)
+
+
+def _sign_in_table(key: _Key) -> _Sign | None:
+    """Find what leads to a value in a row of a table, or in a line of spark-defaults.conf: no column has a dot."""
+    if "." not in key.full.strip("."):
+        return None
+    before = key.before.rstrip(" \t")
+    if before.endswith("|") and (match := _NEXT_CELL.match(key.text, key.end)):
+        return _Sign(match.end(), "tuple")
+    if before[-1:] in ("", "\n") and (match := _NEXT_WORD.match(key.text, key.end)):
+        return _Sign(match.end(), "tuple")
     return None
+
+
+def _is_closed(key: _Key, start: int) -> bool:
+    """Whether the XML element of the name ends; ``<token>`` alone is a gap to fill in."""
+    end = extents.element_end(key.text, start)
+    return key.text.startswith("</", end) or extents.nested_element_end(key.text, end, key.full) >= 0
 
 
 def _may_hold(key: _Key, sign: _Sign) -> bool:
@@ -167,7 +190,11 @@ def _extent(key: _Key, sign: _Sign) -> tuple[int, int, bool, bool]:
     """Where the value begins and ends, whether it is in quotes, and whether a scheme was left before it."""
     text, start = key.text, sign.end
     if sign.kind == "element":
-        return start, extents.element_end(text, start), True, False
+        end = extents.element_end(text, start)
+        nested = -1 if text.startswith("</", end) else extents.nested_element_end(text, end, key.full)
+        return start, max(end, nested), True, False
+    if block := _BLOCK.match(text, start):
+        return block.start("body"), block.end(), True, False
     if opened := _OPEN_QUOTE.match(text, start):
         start = opened.end()
         end = extents.quoted_end(text, start, len(opened["slashes"]), opened["quote"])
@@ -183,10 +210,9 @@ def _extent(key: _Key, sign: _Sign) -> tuple[int, int, bool, bool]:
     if text.startswith(REDACTED, start):
         return start, start + len(REDACTED), False, False
     if text[start : start + 1] in ("[", "{") or _CALL.match(text, start):
-        end = extents.bracketed_end(text, start)
-        if end < 0:
-            return start, len(text) if key.quote else extents.line_end(text, start), False, False
-        return start, max(end, extents.bare_end(text, end)), False, False
+        limit = extents.structure_limit(text, start, quoted_name=bool(key.quote))
+        end = extents.bracketed_end(text, start, limit)
+        return start, extents.bare_end(text, end) if end < limit else end, False, False
     end = extents.bare_end(text, start)
     if end >= len(text) or sign.kind in ("option", "tuple"):
         return start, end, False, False

@@ -10,6 +10,7 @@ from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
 
 _BEARER = re.compile(r"\bbearer[ \t]+(?P<value>[\w\-.~+/]{8,}=*)", re.IGNORECASE)
 _BASIC = re.compile(r"\bbasic[ \t]+(?P<value>[a-z0-9+/]{6,}={0,2})", re.IGNORECASE)
+_CURL = re.compile(r"(?<=\s)(?:-u|--user)[ =]+[\"']?[^\s:\"']{1,100}:(?P<value>[^\s\"']+)")
 _LONG = 24  # characters: no word of a sentence is as long
 
 # Each begins with what its issuer puts there; none is a guess by its randomness, for offsets look random, too.
@@ -42,6 +43,13 @@ def find_authorization(text: str) -> Iterator[Span]:
             yield match.start("value"), match.end(), REDACTED
     for match in _BASIC.finditer(text):
         if _is_pair(match["value"]):
+            yield match.start("value"), match.end(), REDACTED
+
+
+def find_curl(text: str) -> Iterator[Span]:
+    """Find the password of ``curl -u user:password``."""
+    if "curl" in text:
+        for match in _CURL.finditer(text):
             yield match.start("value"), match.end(), REDACTED
 
 
