@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_streamwatch.text.redaction import REDACTED, redact, redact_all
+from jupyter_streamwatch.text.redaction import REDACTED, redact
 
 CASES = Path(__file__).parents[1] / "cases" / "redaction"
 MARKED = re.compile("«(.*?)»", re.DOTALL)

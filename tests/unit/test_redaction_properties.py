@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from xml.sax.saxutils import escape
 
+import pytest
 from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,11 +14,12 @@ from hypothesis import strategies as st
 from jupyter_streamwatch.text.redaction import REDACTED, redact, redact_all
 from tests.unit.test_redaction_forms import LETTERS, MARKED, forms
 
-NAMES = (
-    "password db.password sasl.password DB_PASSWORD passwd pwd passphrase secret client_secret clientSecret token apiToken"
-    " access_token fs.s3a.secret.key fs.s3a.access.key api_key apiKey accountKey private_key spark.ssl.keyPassword"
-    " fs.azure.account.key.acc.dfs.core.windows.net SharedAccessKey aws.credential"
-).split()
+NAMES = [
+    "password", "db.password", "sasl.password", "DB_PASSWORD", "passwd", "pwd", "passphrase", "secret", "client_secret",
+    "clientSecret", "token", "apiToken", "access_token", "fs.s3a.secret.key", "fs.s3a.access.key", "api_key", "apiKey",
+    "accountKey", "private_key", "spark.ssl.keyPassword", "fs.azure.account.key.acc.dfs.core.windows.net",
+    "SharedAccessKey", "aws.credential",
+]  # fmt: skip
 
 # The pieces of a secret are nowhere else in a text; between them stands what makes reading hard.
 PIECES = ("Qx7w", "Zk9v", "Wj3q")
@@ -40,7 +43,7 @@ QUOTED_FORMS = [
     lambda name, value: json.dumps({name: value}, separators=(",", ":")),
     lambda name, value: repr({"user": "me", name: value}),
     lambda name, value: f"{name}={json.dumps(value)} user=me",
-    lambda name, value: f"x.PlainLoginModule required username=\"me\" {name}={json.dumps(value)};",
+    lambda name, value: f'x.PlainLoginModule required username="me" {name}={json.dumps(value)};',
     lambda name, value: f"{name} => {json.dumps(value)}, a => b",
     lambda name, value: f"<property><name>{name}</name><value>{escape(value)}</value></property>",
     lambda name, value: f".option({json.dumps(name)}, {json.dumps(value)})",
@@ -128,9 +131,54 @@ def test_a_secret_in_plain_data_never_survives(data, name, secret, depth):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(["password", "=", ":", '"', "\\", "'", "token", " ", ",", ";", "&", "{", "}", "(", ")",
-                                 "[", "]", "a", "5", "://", "@", "\n", "->", "bearer ", "%3D", "%22", "\\u003d", "&amp;",
-                                 "&quot;", REDACTED, "<", ">", "--", "=x1y", "sig=", "name", "value", "/", "."]), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "password",
+                "=",
+                ":",
+                '"',
+                "\\",
+                "'",
+                "token",
+                " ",
+                ",",
+                ";",
+                "&",
+                "{",
+                "}",
+                "(",
+                ")",
+                "[",
+                "]",
+                "a",
+                "5",
+                "://",
+                "@",
+                "\n",
+                "->",
+                "bearer ",
+                "%3D",
+                "%22",
+                "\\u003d",
+                "&amp;",
+                "&quot;",
+                REDACTED,
+                "<",
+                ">",
+                "--",
+                "=x1y",
+                "sig=",
+                "name",
+                "value",
+                "/",
+                ".",
+            ]
+        ),
+        max_size=30,
+    )
+)
 def test_redacting_again_changes_nothing(parts):
     """Of any mixture of what redaction looks at."""
     redacted = redact("".join(parts))
@@ -168,3 +216,33 @@ def test_another_detector_finds_nothing():
     assert sum(bool(detected(text)) for text in texts) >= 60
     for text in texts:
         assert detected(redact(text)) == [], text
+
+
+UNITS = [
+    "password=", 'password="', 'password=\\"', '"', "'", "\\", "password\\", '\\"password\\":\\"x\\",', " password=x",
+    ",password=x y", "{password=x y", "password={", "password=A(", '"password":[', '"password":{"', "(password,",
+    "password: a\n", "password:\n", "secret.", "passwordtoken", "a://b", "a://b:c@", "a://b:c@d ", "://", "@",
+    "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "<password>", "<password ", "<secret><a",
+    'name":"password","value":"', "authorization: bearer ", "cookie: a=b;", "&sig=a", "&amp;", "%25", "password%3D",
+    "password\\u003d", "&lt;password&gt;", "jdbc:oracle:thin:a/b@", "eyJaaaaaaaa.", "bearer a", "basic aaaaaaaa",
+    "password: a\npassword=A(%25", "lorem ipsum ", " ", "\n", "password   ", "--password ", "| a.password |",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("start", ["", "password=", '{"password": "'])
+def test_the_time_grows_with_the_text_and_not_faster(unit, start):
+    """Four times the text takes about four times as long, whatever is repeated, and a text is read in no time."""
+
+    def seconds(length: int) -> float:
+        text = (start + unit * length)[:length]
+        best = float("inf")
+        for _ in range(3):
+            before = time.process_time()
+            redact(text)
+            best = min(best, time.process_time() - before)
+        return best
+
+    few, many = seconds(5_000), seconds(20_000)
+    assert many < 8 * max(few, 0.001)
+    assert many < 1

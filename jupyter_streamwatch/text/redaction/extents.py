@@ -100,7 +100,7 @@ def nested_element_end(text: str, start: int, tag: str) -> int:
     return text.find(f"</{tag}>", start, start + _ELEMENT_LENGTH)
 
 
-def bare_end(text: str, start: int) -> int:
+def bare_end(text: str, start: int) -> int:  # noqa: C901, PLR0911 - one a character
     """Where a value without quotes ends; commas, semicolons, brackets and quotes may be part of it."""
     depth = 0
     at = start
@@ -129,7 +129,7 @@ def bare_end(text: str, start: int) -> int:
     return len(text)
 
 
-def spread_end(text: str, start: int, end: int, *, open_end: bool) -> int:
+def spread_end(text: str, start: int, end: int, *, open_end: bool) -> int:  # noqa: C901, PLR0911 - one a character
     """Where a value with spaces ends that began at ``start`` and goes on behind ``end``.
 
     Args:

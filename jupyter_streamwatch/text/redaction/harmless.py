@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.text.redaction.mark import is_mask
-from jupyter_streamwatch.text.redaction.names import Name
 
-_NOTHING = frozenset("null none nil undefined true false n/a empty nan".split())
-_MECHANISMS = frozenset(
-    "none basic simple kerberos sasl nosasl gss ldap pam plain ssl tls oauth oauth2 jwt digest".split()
-)
+if TYPE_CHECKING:
+    from jupyter_streamwatch.text.redaction.names import Name
+
+_NOTHING = re.compile("null|none|nil|undefined|true|false|n/a|empty|nan")
+_MECHANISM = re.compile("none|basic|simple|kerberos|sasl|nosasl|gss|ldap|pam|plain|ssl|tls|oauth|oauth2|jwt|digest")
 _TYPE = re.compile(
     r"(?:string|str|binary|bytes?|boolean|bool|tinyint|smallint|int|integer|bigint|short|long|float|double|decimal"
     r"|date|timestamp(?:_ntz|_ltz)?|void|varchar|char|array|map|struct|variant|any|object|optional)(?:type)?"
@@ -37,19 +37,21 @@ def is_harmless(name: Name, value: str, *, quoted: bool, typed: bool) -> bool:
     """
     bare = value.strip()
     lowered = bare.lower().rstrip(".,;")
-    if not bare or lowered in _NOTHING or is_mask(bare):
-        return True
-    if name.word == "auth" and lowered in _MECHANISMS:
-        return True
-    if name.word == "signature" and not _SIGNATURE.fullmatch(bare):
+    if not bare or _NOTHING.fullmatch(lowered) or is_mask(bare):
         return True
     if typed and _TYPE.fullmatch(bare):
         return True
-    if _OFFSETS.fullmatch(bare):
+    if name.word in ("auth", "signature"):
+        return bool(_MECHANISM.fullmatch(lowered)) if name.word == "auth" else not _SIGNATURE.fullmatch(bare)
+    return _is_count(name, bare, quoted=quoted)
+
+
+def _is_count(name: Name, value: str, *, quoted: bool) -> bool:
+    """Whether a text counts something, or holds the partitions or offsets of a topic of that name."""
+    if _OFFSETS.fullmatch(value) or (name.is_topic and _PARTITIONS.fullmatch(value)):
         return True
-    if name.is_topic and _PARTITIONS.fullmatch(bare):
-        return True
-    return not name.exact and not quoted and len(lowered) < _LONG_NUMBER and _NUMBER.fullmatch(lowered) is not None
+    number = value.rstrip(".,;")
+    return not name.exact and not quoted and len(number) < _LONG_NUMBER and _NUMBER.fullmatch(number) is not None
 
 
 def is_harmless_plain(name: Name, value: Any) -> bool:

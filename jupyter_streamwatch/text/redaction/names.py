@@ -22,17 +22,18 @@ WORD = re.compile(
 """Finds the word that makes a name one of a secret."""
 
 # A last word that says something about the secret and is not the secret itself: "tokenProvider", "password.file".
-_ABOUT = frozenset(
-    "algorithm alias bits bytes class classname codec column columns config count counts default dir directory"
-    " enabled endpoint error exception expected expiration expired expires expiry factory field fields file filename"
-    " format generator handler header index interval issuer java kind kt length lifetime limit location log manager"
-    " mechanism method mode name names number offset optional parser path pattern policy prefix protocol provider"
-    " providers py python ratio regex renewal renewer required rotation rule rules scala scheme scope service size"
-    " sql store suffix timeout total ttl type types uri url usage used user username valid validator version"
-    " width yaml yml txt json xml conf properties csv md log parquet crc gz jks pem".split()
+_ABOUT = re.compile(
+    r"algorithm|alias|bits|bytes|class|classname|codec|column|columns|conf|config|count|counts|crc|csv|default"
+    r"|dir|directory|enabled|endpoint|error|exception|expected|expiration|expired|expires|expiry|factory|field"
+    r"|fields|file|filename|format|generator|gz|handler|header|index|interval|issuer|java|jks|json|kind|kt"
+    r"|length|lifetime|limit|location|log|manager|md|mechanism|method|mode|name|names|number|offset|optional"
+    r"|parquet|parser|path|pattern|pem|policy|prefix|properties|protocol|provider|providers|py|python|ratio"
+    r"|regex|renewal|renewer|required|rotation|rule|rules|scala|scheme|scope|service|size|sql|store|suffix"
+    r"|timeout|total|ttl|txt|type|types|uri|url|usage|used|user|username|valid|validator|version|width|xml|yaml"
+    r"|yml"
 )
-_UNITS = frozenset("ms s sec secs seconds minutes hours days at in on".split())
-_QUANTITY = frozenset("num number max min total count counts avg mean sum n nr used remaining".split())
+_UNITS = re.compile("ms|s|sec|secs|seconds|minutes|hours|days|at|in|on")
+_QUANTITY = re.compile("num|number|max|min|total|counts?|avg|mean|sum|n|nr|used|remaining")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -63,19 +64,18 @@ class Name:
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> Name | None:
     """Read a name; None when it is none of a secret."""
-    match = None
-    for match in WORD.finditer(name):
-        pass
-    if match is None:
+    matches = list(WORD.finditer(name))
+    if not matches:
         return None
+    match = matches[-1]
     tail = [word.lower() for word in _CAMEL.findall(name[match.end() :])]
     plural = tail[:1] == ["s"] or match[0].lower().endswith("keys")
     if tail[:1] == ["s"]:
         tail = tail[1:]
-    told = next((word for word in reversed(tail) if word not in _UNITS and not word.isdigit()), "")
-    if told in _ABOUT or (tail and tail[-1] in _UNITS):
+    last = next((word for word in reversed(tail) if not word.isdigit() and not _UNITS.fullmatch(word)), "")
+    if _ABOUT.fullmatch(last) or (tail and _UNITS.fullmatch(tail[-1])):
         return None
-    counted = _QUANTITY.intersection(word.lower() for word in _CAMEL.findall(name))
+    counted = any(_QUANTITY.fullmatch(word.lower()) for word in _CAMEL.findall(name))
     return Name(
         word=match[0].lower(),
         weak=match["weak"] is not None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
 
-_BORDER = re.compile(
-    r"-----(?P<border>BEGIN|END)[ +_](?:[A-Z0-9]{1,20}[ +_]){0,4}PRIVATE[ +_]KEY(?:[ +_]BLOCK)?-----"
-)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BORDER = re.compile(r"-----(?P<border>BEGIN|END)[ +_](?:[A-Z0-9]{1,20}[ +_]){0,4}PRIVATE[ +_]KEY(?:[ +_]BLOCK)?-----")
 # A key whose end was cut off: what may stand in its lines, and the headers of old ones.
 _BODY = re.compile(r"(?:[A-Za-z0-9+/=\s\\]|(?:Proc-Type|DEK-Info): ?[\w,\-]+)*")
 _FEWEST = 16  # characters of a key; a message that only names the border is no key

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _BEARER = re.compile(r"\bbearer[ \t]+(?P<value>[\w\-.~+/]{8,}=*)", re.IGNORECASE)
 _BASIC = re.compile(r"\bbasic[ \t]+(?P<value>[a-z0-9+/]{6,}={0,2})", re.IGNORECASE)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.\-]{0,30}$", re.IGNORECASE)
 # A backslash or a quote goes on where neither an escape nor the end of a quoted text can be meant.

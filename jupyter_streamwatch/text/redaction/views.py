@@ -1,6 +1,6 @@
-"""A text as a reader behind one more layer of escapes sees it, with the way back to the original.
+r"""A text as a reader behind one more layer of escapes sees it, with the way back to the original.
 
-A setting inside a URL's parameter is ``password%3Dx``, one in Gson's JSON ``password\\u003dx``, one in HTML
+A setting inside a URL's parameter is ``password%3Dx``, one in Gson's JSON ``password\u003dx``, one in HTML
 ``password=&quot;x&quot;``. What is looked for is looked for in the decoded text and replaced in the original.
 """
 
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.text.redaction.mark import Span
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_streamwatch.text.redaction.mark import Span
 
 # The look-behind keeps a long run of backslashes from being read again from each of its places.
 _WRITTEN = re.compile(
