@@ -15,7 +15,7 @@ from jupyter_streamwatch import values as v
 from jupyter_streamwatch.format import middle, query_name
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.progress import Progress, parse
-from jupyter_streamwatch.redaction import redact_all
+from jupyter_streamwatch.redaction import redact, redact_all
 
 __all__ = ["Queries", "Recording", "Skipped"]
 
@@ -206,7 +206,12 @@ class Recording:
 
 def line(event: Mapping[str, Any]) -> str:
     """One event as one line of a recording: JSON, secrets redacted."""
-    return json.dumps(redact_all(_plain(event)), separators=(",", ":"), allow_nan=False, default=str)
+    return json.dumps(redact_all(_plain(event)), separators=(",", ":"), allow_nan=False, default=_text)
+
+
+def _text(x: Any) -> str:
+    """What is no plain data, as text; secrets redacted."""
+    return redact(str(x))
 
 
 class _Reader:

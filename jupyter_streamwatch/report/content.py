@@ -11,7 +11,7 @@ from jupyter_streamwatch import overview
 from jupyter_streamwatch.format import clean
 from jupyter_streamwatch.history import History
 from jupyter_streamwatch.recording import Recording
-from jupyter_streamwatch.redaction import redact
+from jupyter_streamwatch.redaction import redact, redact_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +70,9 @@ def take(
         problems[PROBLEMS:] = [f"{len(problems) - PROBLEMS} more parts were not understood."]
     return Content(
         taken=taken,
-        environment={clean(str(key)): clean(redact(str(value))) for key, value in recording.environment.items()},
+        environment={
+            clean(str(key)): clean(redact_all(str(value), str(key))) for key, value in recording.environment.items()
+        },
         session=clean(redact(session.text)) if session is not None and session.state != "live" else "",
         queries=tuple(
             Query(line.to_dict(), overview.plain(diagnosis.to_dict()), history) for history, diagnosis, line in ranked
