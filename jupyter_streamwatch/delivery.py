@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import charts, overview
+from jupyter_streamwatch.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -208,7 +209,7 @@ class Delivery:
 
     def _session_now(self) -> Message:
         session = self._source.session
-        return {"state": session.state, "text": session.text}
+        return {"state": session.state, "text": redact(session.text)}
 
     def _taken(self) -> str:
         return datetime.fromtimestamp(self._now(), timezone.utc).isoformat(timespec="milliseconds")

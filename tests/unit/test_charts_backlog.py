@@ -8,6 +8,7 @@ from jupyter_streamwatch import diagnose, testing
 from jupyter_streamwatch.charts.columns import data, rows_after
 from jupyter_streamwatch.charts.document import build, key
 from jupyter_streamwatch.charts.picture import png
+from jupyter_streamwatch.charts.plan import label
 
 ENDS = tuple(f"backlog.eta.{end}" for end in ("x0", "y0", "y"))
 
@@ -99,3 +100,9 @@ def test_the_extension_is_dotted_on_the_page_and_in_the_picture():
     ended = shrinking()
     ended.end(testing.RUN, 1.8e12)
     assert png(history) != png(ended)
+
+
+def test_no_secret_is_a_word_of_a_legend():
+    """The legend names a source as Spark describes it; a page keeps it."""
+    assert "hunter2" not in label("jdbc:x://me:hunter2@host/orders")
+    assert "hunter2" not in label("x" * 40 + " password=hunter2" + "x" * 40)
