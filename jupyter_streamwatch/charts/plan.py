@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jupyter_streamwatch.text.numbers import clean, middle
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,8 +75,8 @@ class Plan:
 
 
 def label(text: str) -> str:
-    """Return a name from outside as a short word of a legend, on one line."""
-    return middle(clean(text), LONGEST_LABEL)
+    """Return a name from outside as a short word of a legend, on one line, without secrets."""
+    return middle(clean(redact(text)), LONGEST_LABEL)  # before it is cut: half a secret must not stay
 
 
 def known(values: Floats) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch import charts
 from jupyter_streamwatch.summary.line import lines
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -209,7 +210,7 @@ class Delivery:
 
     def _session_now(self) -> Message:
         session = self._source.session
-        return {"state": session.state, "text": session.text}
+        return {"state": session.state, "text": redact(session.text)}
 
     def _taken(self) -> str:
         return datetime.fromtimestamp(self._now(), timezone.utc).isoformat(timespec="milliseconds")

@@ -17,7 +17,7 @@ from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.progress import Progress, parse
 from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.recordings import history_json as saving
-from jupyter_streamwatch.text.redaction import redact_all
+from jupyter_streamwatch.text.redaction import redact, redact_all
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id that records without one share."""
@@ -140,7 +140,12 @@ class Recording:
 
 def line(event: Mapping[str, Any]) -> str:
     """One event as one line of a recording: JSON, secrets redacted."""
-    return json.dumps(redact_all(_plain(event)), separators=(",", ":"), allow_nan=False, default=str)
+    return json.dumps(redact_all(_plain(event)), separators=(",", ":"), allow_nan=False, default=_text)
+
+
+def _text(x: Any) -> str:
+    """What is no plain data, as text; secrets redacted."""
+    return redact(str(x))
 
 
 class _Reader:

@@ -12,7 +12,7 @@ from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.summary.line import ranked
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.plain import plain
-from jupyter_streamwatch.text.redaction import redact
+from jupyter_streamwatch.text.redaction import redact, redact_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ def take(
     nothing = recording.nothing if recording is not None else "" if queries_ranked else NOTHING
     return Content(
         taken=taken,
-        environment={clean(str(key)): clean(redact(str(value))) for key, value in environment.items()},
+        environment={clean(str(key)): clean(redact_all(str(value), str(key))) for key, value in environment.items()},
         session=clean(redact(session.text)) if session is not None and session.state != "live" else "",
         queries=tuple(
             Query(line.to_dict(), plain(diagnosis.to_dict()), history) for history, diagnosis, line in queries_ranked

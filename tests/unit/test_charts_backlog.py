@@ -7,6 +7,7 @@ import pytest
 from jupyter_streamwatch import Thresholds, diagnose, rules, testing
 from jupyter_streamwatch.charts.columns import data, rows_after
 from jupyter_streamwatch.charts.document import build, key
+from jupyter_streamwatch.charts.plan import label
 from jupyter_streamwatch.charts.png.picture import png
 
 ENDS = tuple(f"backlog.eta.{end}" for end in ("x0", "y0", "y"))
@@ -107,3 +108,9 @@ def test_the_chart_goes_by_the_thresholds_that_the_user_set(monkeypatch):
     monkeypatch.setattr(rules, "thresholds", Thresholds(backlog_change=1e6))
     assert diagnose(shrinking()).backlog.trend == "steady"
     assert not ahead(shrinking())
+
+
+def test_no_secret_is_a_word_of_a_legend():
+    """The legend names a source as Spark describes it; a page keeps it."""
+    assert "hunter2" not in label("jdbc:x://me:hunter2@host/orders")
+    assert "hunter2" not in label("x" * 40 + " password=hunter2" + "x" * 40)

@@ -55,7 +55,7 @@ def test_text_around_a_secret_stays():
 
 
 def test_everything_under_a_secret_name_is_taken_out():
-    """Plain data at any depth; numbers stay, as they are counts."""
+    """Plain data at any depth; numbers that are counts stay."""
     data = {"secret": {"a": "x"}, "more": ["password=a", ("b", 1)], "numTokens": 5, "token": ""}
     assert redact_all(data) == {
         "secret": {"a": REDACTED},
@@ -63,6 +63,39 @@ def test_everything_under_a_secret_name_is_taken_out():
         "numTokens": 5,
         "token": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("data", "redacted"),
+    [
+        ({"password": 1234}, {"password": REDACTED}),
+        ({"password": [1, "b"]}, {"password": [REDACTED, REDACTED]}),
+        ([{"name": "sasl.password", "value": "b"}], [{"name": "sasl.password", "value": REDACTED}]),
+        ([("spark.db.password", "b"), ("a", "b")], [["spark.db.password", REDACTED], ["a", "b"]]),
+        ({"s3a://a:b@c": 1}, {f"s3a://{REDACTED}@c": 1}),
+        ({"conf": '{"password": "b"}'}, {"conf": f'{{"password": "{REDACTED}"}}'}),
+    ],
+)
+def test_plain_data_is_redacted_by_its_structure(data, redacted):
+    """Numbers and lists under a secret's name, records of a name and a value, pairs, keys, texts of JSON."""
+    assert redact_all(data) == redacted
+    assert redact_all(redacted) == redacted
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"tokens": {"0": 123, "1": None}},
+        {"tokens": [0, 1, 2]},
+        {"secret_rows": 12, "max_token": 5, "hasPassword": True, "password": None},
+        {"columns": ["token", "secret"], "type": ["token", "string"]},
+        {"token": "string", "password": "*********(redacted)"},
+        {"sasl.token.mechanism": "SCRAM-SHA-512"},
+    ],
+)
+def test_what_is_no_secret_stays_in_plain_data(data):
+    """Offsets and partitions of topics, counts, names of columns, types, and what was redacted before."""
+    assert redact_all(data) == data
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,8 @@ def test_secrets_are_redacted(tmp_path, monkeypatch, suffix):
     queried = history(2, name=f"q token={SECRET}", sources=[{"description": f"Kafka[password={SECRET}]"}])
     queried.set_facts(Facts(checkpoint=f"s3://me:{SECRET}@bucket/x", sink=f"jdbc password={SECRET}"))
     queried.end(RUN, START + 9000, f"No access: secret={SECRET} https://me:{SECRET}@host/", "X")
-    shown = report.write(tmp_path / f"r.{suffix}", Recording([queried], environment={"conf": f"x.password={SECRET}"}))
+    environment = {"conf": f"x.password={SECRET}", "spark.ssl.keyPassword": SECRET}
+    shown = report.write(tmp_path / f"r.{suffix}", Recording([queried], environment=environment))
     assert SECRET not in (tmp_path / f"r.{suffix}").read_text(encoding="utf-8")
     assert SECRET not in shown.html
 

@@ -8,6 +8,7 @@ redacted before stays as it is. The time grows with the length of the text and n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from jupyter_streamwatch.text.redaction import pairs, pem, tokens, urls, views
@@ -27,6 +28,8 @@ _FINDERS: tuple[Callable[[str], Iterable[Span]], ...] = (
     tokens.find_issued,
     tokens.find_webhooks,
 )
+
+_SHORT = 100  # characters
 
 # Without any of these nothing is found; most texts have none, and this is asked for every text of every line.
 _SIGNS = (
@@ -78,7 +81,14 @@ def _under(name: Name, x: Any) -> Any:
 
 
 def _key(key: Any) -> Any:
-    return redact(key) if isinstance(key, str) else key
+    if not isinstance(key, str):
+        return key
+    return _short(key) if len(key) < _SHORT else redact(key)
+
+
+@lru_cache(maxsize=4096)  # the keys of one record are those of the next
+def _short(key: str) -> str:
+    return redact(key)
 
 
 def _through(text: str, view_of: Callable[[str], views.View]) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _KEY_OF = (
     "access|api|account|private|priv|shared|secret|encryption|signing|master|storage|auth|service|db|database|client"
     "|consumer|subscription|keystore|functions?"
 )
 # A word counts as it begins: "token" in apiToken and authtoken, but not in "tokenizer". Short ones count alone.
-WORD = re.compile(
+_WORD = re.compile(
     rf"""(?:secret(?!ar|ion)|passw(?:or)?d(?!less)|pwd|passphrase|passcode|contrase[nñ]a|token(?!i[sz])
     |(?:{_KEY_OF})[ ._\-]?key(?:[ ._\-]?ids?|s)?(?-i:(?![a-z]))
     |(?P<weak>credential(?!ed)|signature|authorization|cookie|jwt
@@ -19,7 +23,11 @@ WORD = re.compile(
     |(?:db|user|my|root|admin)pass(?![a-z])))""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Finds the word that makes a name one of a secret."""
+
+# Every word above holds one of these: looking for them first, in lower case, is many times as fast.
+_ROOT = re.compile("secret|pass|pwd|token|contrase|key|credential|sig|auth|cookie|jwt|sas")
+_LONGEST = 40  # characters, more than a word and what it looks at behind it
+_BEFORE_ROOT = 14  # characters: "subscription key"
 
 # A last word that says something about the secret and is not the secret itself: "tokenProvider", "password.file".
 _ABOUT = re.compile(
@@ -35,6 +43,22 @@ _ABOUT = re.compile(
 _UNITS = re.compile("ms|s|sec|secs|seconds|minutes|hours|days|at|in|on")
 _QUANTITY = re.compile("num|number|max|min|total|counts?|avg|mean|sum|n|nr|used|remaining")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def words(text: str) -> Iterator[re.Match[str]]:
+    """Find the words that make names those of secrets."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter that is two in lower case
+        yield from _WORD.finditer(text)
+        return
+    at = 0
+    for root in _ROOT.finditer(lowered):
+        if root.start() < at:
+            continue
+        word = _WORD.search(text, max(at, root.start() - _BEFORE_ROOT), root.end() + _LONGEST)
+        if word is not None and word.start() <= root.start():
+            yield word
+            at = word.end()
 
 
 @dataclass(frozen=True)
@@ -64,7 +88,7 @@ class Name:
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> Name | None:
     """Read a name; None when it is none of a secret."""
-    matches = list(WORD.finditer(name))
+    matches = list(words(name))
     if not matches:
         return None
     match = matches[-1]

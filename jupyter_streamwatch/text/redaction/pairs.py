@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.text.redaction import extents, signs
 from jupyter_streamwatch.text.redaction.harmless import is_harmless
 from jupyter_streamwatch.text.redaction.mark import REDACTED, Span
-from jupyter_streamwatch.text.redaction.names import WORD, secret_name
+from jupyter_streamwatch.text.redaction.names import secret_name, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,9 @@ _BLOCK = re.compile(r"(?:!\w+[ \t]+)?[|>][+\-]?\d?[ \t]*\n(?P<indent>[ \t]+)(?P<
 def find(text: str) -> Iterator[Span]:
     """Find the values under the names of secrets."""
     at = 0
-    while match := WORD.search(text, at):
+    for match in words(text):
+        if match.start() < at:
+            continue
         first = match.start()
         while first > max(at, match.start() - _FARTHEST) and (text[first - 1].isalnum() or text[first - 1] in "_.-$"):
             first -= 1
