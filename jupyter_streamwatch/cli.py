@@ -19,6 +19,7 @@ from traitlets.config import catch_config_error
 
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,7 @@ class _Command(JupyterApp):
 
     def refuse(self, sentence: str) -> NoReturn:
         """End with what is wrong."""
-        print(f"{self.name.replace('-', ' ')}: {sentence}", file=sys.stderr)  # noqa: T201
+        print(f"{self.name.replace('-', ' ')}: {redact(sentence)}", file=sys.stderr)  # noqa: T201
         raise SystemExit(USAGE)
 
     def expect(self, arguments: list[str], *, least: int, most: int | None) -> None:

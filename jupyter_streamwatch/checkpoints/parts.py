@@ -315,10 +315,10 @@ class RestartPlan(Part):
     def __str__(self) -> str:
         """The sentences, one a line, and the code."""
         code = [f"    {line}" for line in (self.code_fix or "").splitlines()]
-        return "\n".join([*self.sentences, *code])
+        return redact("\n".join([*self.sentences, *code]))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
-        lines(printer, redact(str(self)))
+        lines(printer, str(self))
 
 
 def as_plain(x: Any) -> Any:

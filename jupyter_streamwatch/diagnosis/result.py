@@ -146,20 +146,21 @@ class Hint:
             text += [f"      {line}" for line in self.code_fix.splitlines()]
         if self.effect is not None:
             text.append(f"  Then: {self.effect.text}")
-        return "\n".join([*text, f"  See: {self.link}"])
+        return redact("\n".join([*text, f"  See: {self.link}"]))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
-        lines(printer, redact(str(self)))
+        lines(printer, str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the hint as JSON-ready data."""
+        """Return the hint as JSON-ready data, without secrets."""
         data = asdict(self)
         if self.failure is not None:
             data["failure"]["causes"] = [
                 {**cause, "frames": list(cause["frames"])} for cause in data["failure"]["causes"]
             ]
         data["evidence"] = [{**one._asdict(), "batches": list(one.batches)} for one in self.evidence]
-        return data
+        redacted: dict[str, Any] = plain(data)
+        return redacted
 
 
 @dataclass(frozen=True)
@@ -293,26 +294,24 @@ class Diagnosis:
             found += ["", *(indent + line for line in str(hint).splitlines())]
         if not self.hints:
             found.append("Nothing to say against it.")
-        return "\n".join(found)
+        return redact("\n".join(found))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
-        lines(printer, redact(str(self)))
+        lines(printer, str(self))
 
     def _repr_html_(self) -> str:
-        return html.page(plain(self.to_dict()), self.capacity.sentence)
+        return html.page(self.to_dict(), self.capacity.sentence)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as JSON-ready data."""
+        """Return the diagnosis as JSON-ready data, without secrets."""
         return {
             "verdict": self.verdict,
             "label": self.label,
             "level": self.level,
-            "reason": self.reason,
+            "reason": redact(self.reason),
             "hints": [hint.to_dict() for hint in self.hints],
             "capacity": self.capacity.to_dict(),
             "backlog": dict(vars(self.backlog)),
             "worsens": self.worsens,
-            "outcome": None
-            if self.outcome is None
-            else {**vars(self.outcome), "predicted": list(self.outcome.predicted), "true": self.outcome.true},
+            "outcome": None if self.outcome is None else {**plain(vars(self.outcome)), "true": self.outcome.true},
         }

@@ -7,6 +7,7 @@ from typing import Any
 
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.text.numbers import middle, query_name
+from jupyter_streamwatch.text.redaction import redact
 
 NAME_LENGTH = 60  # characters of a name in a list; its id stands beside it
 
@@ -48,7 +49,7 @@ class Queries(Mapping[str, HistoryView]):
         alike = [history for id, history in histories.items() if start and id.startswith(start)]
         if len(alike) == 1:
             return alike[0]
-        asked = middle(wanted, NAME_LENGTH)
+        asked = middle(redact(wanted), NAME_LENGTH)
         what = f"More than one query begins with {asked!r}" if alike else f"No query {asked!r}"
         right = ", ".join(_called(history) for history in alike or histories.values())
         raise UnknownQueryError(f"{what}; there {'is no query at all' if not right else 'are: ' + right}.")

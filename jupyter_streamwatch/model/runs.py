@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jupyter_streamwatch.model.trigger import TriggerGuess
@@ -38,7 +38,7 @@ class Run:
     runId: str
     started: float | None = None
     ended: float | None = None
-    exception: str | None = None
+    exception: str | None = field(default=None, repr=False)  # a text of 20,000 characters, with what stands in it
     errorClass: str | None = None
     firstBatch: int | None = None
     lastBatch: int | None = None

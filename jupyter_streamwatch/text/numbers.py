@@ -12,6 +12,8 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from jupyter_streamwatch.text.redaction import redact
+
 UNKNOWN = "n/a"
 MINUS = "\N{MINUS SIGN}"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -132,7 +134,7 @@ def lines(printer: Any, text: str) -> None:
 
 def query_name(name: str | None, id: str) -> str:
     """Name a query, the same everywhere: one without a name is ``query 6be93ec0``, which is also a key to it."""
-    return clean(name or "") or f"query {id[:8]}"
+    return clean(redact(name or "")) or f"query {id[:8]}"
 
 
 def clean(text: str) -> str:

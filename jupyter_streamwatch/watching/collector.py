@@ -16,6 +16,7 @@ from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import ONCE
 from jupyter_streamwatch.spark.events import stops
 from jupyter_streamwatch.spark.events.base import Arrival
+from jupyter_streamwatch.text.redaction import redact
 from jupyter_streamwatch.watching.views import Views
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class Collector:
 
     def note(self, sentence: str) -> None:
         """Keep and count a sentence about something that went wrong."""
+        sentence = redact(sentence)
         with self._state:
             self._problems[sentence] = self._problems.get(sentence, 0) + 1
             if len(self._problems) > PROBLEMS:

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 from jupyter_streamwatch.recordings.formats import streams
 from jupyter_streamwatch.recordings.formats.shapes import MARKER
 from jupyter_streamwatch.recordings.formats.streams import Stream
+from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +59,7 @@ def binary_files(path: str) -> Iterator[Opened]:
         return
     local = Path(path.removeprefix("file://")).expanduser()
     if not exists(path):
-        raise FileNotFoundError(f"There is no file {path!r} (text to read would hold a line break or a brace).")
+        raise FileNotFoundError(f"There is no file {redact(path)!r} (text to read would hold a line break or a brace).")
     if local.is_dir():
         for name in event_logs([str(each) for each in _folder(local)]):
             try:
