@@ -38,6 +38,8 @@ def _fit(window: Window, load: Load) -> Capacity:
     The cost a row is Theil and Sen's median over all pairs of batches, its range their confidence interval; the fixed
     cost is the median of what that leaves of each batch. At most every other batch may be odd without moving it.
     """
+    if window.real_time:
+        return Capacity(reason="Batches of real-time mode last as long as they are told, whatever their rows.")
     size = len(window.costs[0])
     if size < _FEWEST:
         return Capacity(reason=f"Too few batches with data: {size} of {_FEWEST}.", batches=size)

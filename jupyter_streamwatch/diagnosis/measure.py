@@ -33,6 +33,8 @@ def slow_part(window: Window, names: Sequence[str]) -> Slow | None:
     One record proves it when the part is extreme. That also holds for a trigger that found no data.
     """
     t = window.t
+    if window.real_time:  # a batch lasts minutes: parts of it are no loss
+        return None
     parts, totals = window.parts(names), window.total
     typical = window.typical
     ms = median(parts[-int(t.recent) :])
@@ -153,3 +155,9 @@ def trigger_code(seconds: float) -> str:
 def backlog(load: Load) -> Evidence | None:
     """Return the rows that wait as evidence; None when they are unknown."""
     return None if load.backlog is None else Evidence("backlog", load.backlog, "rows", load.batches)
+
+
+def version(window: Window) -> tuple[int, int] | None:
+    """Return Spark's version as (3, 5); None when it is unknown."""
+    parts = (window.facts.sparkVersion or "").split(".")
+    return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None

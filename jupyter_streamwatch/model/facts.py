@@ -33,6 +33,8 @@ class Facts:
         pythonUdf: Whether the plan calls Python.
         foreachBatch: Whether a ``foreachBatch`` function writes the result.
         rateLimit: Options of the sources that limit a batch, as (name, value).
+        lenient: Options of the sources, and settings of the session, that let rows go by without an error, as (name,
+            value): ``failOnDataLoss`` and ``ignoreMissingFiles``.
         shape: What the query is, for a later comparison with another one on the same checkpoint.
         why: Name of an attribute -> the reason, in one line, why it is unknown.
     """
@@ -53,6 +55,7 @@ class Facts:
     pythonUdf: bool | None = None
     foreachBatch: bool | None = None
     rateLimit: tuple[tuple[str, str], ...] | None = None
+    lenient: tuple[tuple[str, str], ...] | None = None
     shape: Shape | None = None
     why: Mapping[str, str] = field(default_factory=dict)
 

@@ -357,8 +357,11 @@ class History(HistoryView):
         return True
 
     def _idle(self, p: Progress, log: RunLog, start: float | None) -> bool:
-        if any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent):
-            return False
+        for q in self._recent:
+            # Fragments that were copied without their time are the same only where they say the same.
+            same = q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle"
+            if same and (p.timestamp is not None or q == p):
+                return False
         if self.idleSince is None and log is self._runs[-1] and _later(start, self._last_start):
             self.idleSince = start
         return True

@@ -183,20 +183,32 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
     if planned is None and not _unplanned(first, window.ran[1:]):
         return None
     idempotent = any(word in window.sink for word in ("FileSink", "Delta"))
-    what = (
-        "This sink skips a batch that it has already written, so nothing is doubled."
-        if idempotent
-        else "Rows that the sink had got before the failure are there twice, unless what writes them skips a"
-        " batchId that"
-        " it has already written."
-    )
+    empty = first.numInputRows == 0 and not (first.stateOperators or window.foreach)
+    harmless = idempotent or empty or window.sink_kind in ("console", "memory", "noop")
+    if empty:
+        what = "The batch had no rows, so nothing is doubled."
+    elif idempotent:
+        what = "This sink skips a batch that it has already written, so nothing is doubled."
+    elif harmless:
+        what = "This sink is for looking only: nothing that lasts is doubled."
+    else:
+        what = (
+            "What the sink had got of this batch before the failure is there twice, unless what writes it skips a"
+            " batchId that it has already written."
+        )
+        if first.numInputRows == 0:
+            what = f"The batch read no rows, but it may have written results from the state. {what}"
     return Hint(
         code="replayed-batch",
-        severity="info" if idempotent else "warning",
+        severity="info" if harmless else "warning",
         title=f"Batch {first.batchId} ran again after the restart",
         evidence=(
             Evidence("first batch of the run", first.batchId, "", (first.batchId,)),
-            Evidence("numInputRows", first.numInputRows or 0, "rows", (first.batchId,)),
+            *(
+                []
+                if first.numInputRows is None
+                else [Evidence("numInputRows", first.numInputRows, "rows", (first.batchId,))]
+            ),
             *([Evidence("planned at", planned, "time", (first.batchId,))] if planned is not None else []),
             *_both_runs(window),
         ),
@@ -205,7 +217,7 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         " same offsets.",
         fix=what,
         code_fix=None
-        if idempotent or not window.foreach_batch
+        if harmless or not window.foreach_batch
         else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
         link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
     )

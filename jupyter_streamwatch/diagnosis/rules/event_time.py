@@ -229,7 +229,8 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     last = window.ran[-1] if window.ran else None
     if last is None or len(records) < window.t.min_batches or "watermark" not in last.eventTime:
         return None
-    if any(one.sink.numOutputRows != 0 for one in window.ran):
+    proof = _nothing_out(window)
+    if proof is None:
         return None
     # Only an aggregation's rows are results: those of a join wait for partners, those of a deduplication for copies.
     waiting = sum(one.numRowsTotal or 0 for one in last.stateOperators if one.operatorName in _AGGREGATIONS)
@@ -238,14 +239,14 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     mark = epoch_ms(last.eventTime["watermark"]) or 0.0
     oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min")))), default=None)
     newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
-    ends = _next_end(window, max(oldest, mark)) if oldest is not None else None
+    ends = _next_end(window, oldest, mark) if oldest is not None else None
     return Hint(
         code="results-pending",
         severity="info",
         title=f"{number(waiting)} {'result waits' if waiting == 1 else 'results wait'} in the state;"
         " none has come out yet",
         evidence=gathered(
-            Evidence("numOutputRows", 0, "rows", _ids(records)),
+            Evidence(proof, 0, "rows", _ids(records)),
             Evidence("numRowsTotal", waiting, "rows", _ids([last])),
             Evidence("eventTime.watermark", mark, "time", _ids([last])) if mark else None,
             Evidence("eventTime.min", oldest, "time", _ids(records)) if oldest is not None else None,
@@ -253,21 +254,67 @@ def results_pending(window: Window, load: Load) -> Hint | None:
             Evidence("next window ends", ends, "time") if ends is not None else None,
         ),
         cause="Append mode writes a result once, when it can no longer change: when the watermark has passed its end.",
-        fix=_awaited(oldest, ends, mark, delay(window))
-        + " Update mode shows results at once, and again when they change.",
+        fix=_awaited(window, oldest, newest, ends, mark)
+        + (" Update mode shows results at once, and again when they change." if _updates(window) else ""),
         link=API + "#output-modes",
     )
 
 
-def _next_end(window: Window, at: float) -> float | None:
-    """Return the end of the tumbling window around ``at``; Spark counts windows from the epoch."""
+def _nothing_out(window: Window) -> str | None:
+    """Return the name of the number that says that no result came out; None where one did, or nothing tells.
+
+    Where the sink does not count its rows: in append mode a result comes out as it is removed from the state.
+    """
+    if all(one.sink.numOutputRows == 0 for one in window.ran):
+        return "numOutputRows"
+    if window.facts.outputMode != "append" or any(one.sink.numOutputRows is not None for one in window.ran):
+        return None
+    removed = [
+        operator.numRowsRemoved
+        for one in window.ran
+        for operator in one.stateOperators
+        if operator.operatorName in _AGGREGATIONS
+    ]
+    return "numRowsRemoved" if removed and all(rows == 0 for rows in removed) else None
+
+
+def _updates(window: Window) -> bool:
+    """Whether the query could run in update mode: not every sink takes it, and a session window has none."""
+    last = window.last
+    sessions = any((one.operatorName or "").startswith("session") for one in (last.stateOperators if last else ()))
+    return not sessions and window.sink_kind in ("kafka", "foreachBatch", "foreach", "console", "memory", "noop")
+
+
+def _next_end(window: Window, oldest: float, mark: float) -> float | None:
+    """Return the end of the tumbling window that comes out next; Spark counts windows from the epoch.
+
+    That is the one that the watermark is in, or a later one with the oldest row: unless rows from before the records
+    that are known are in one between.
+    """
     length = window_length(window)
-    return (at // length + 1) * length if length else None
+    if not length:
+        return None
+    ends = (max(oldest, mark) // length + 1) * length
+    ids = window.column("batchId")
+    all_known = bool(ids) and ids[0] == 0 and window.records[0].batchId == 0
+    return ends if all_known or ends - length <= mark else None
 
 
-def _awaited(oldest: float | None, ends: float | None, mark: float, wait: float | None) -> str:
+def _awaited(window: Window, oldest: float | None, newest: float | None, ends: float | None, mark: float) -> str:
     """Say which window comes out next and what event time it waits for, as far as both are known."""
     now = f"Now the watermark is at {when(mark)}." if mark else "Now the watermark is unset."
+    wait = delay(window)
+    last = window.last
+    if last is not None and len(last.sources) > 1:
+        idle = _idle_sources(list(window.with_data))
+        which = f" {' and '.join(idle)} had no rows lately." if idle else ""
+        until = f"the end of its window, {when(ends)}" if ends is not None else "the end of its window"
+        return (
+            f"The next result comes out when the watermark has passed {until}. With several inputs it is that of the"
+            f" slowest one, unless multipleWatermarkPolicy is max.{which} {now}"
+        )
+    if ends is not None and wait is not None and newest is not None and newest >= ends + wait:
+        return f"The next is the window that ends at {when(ends)}: it comes out in the next batch. {now}"
     if ends is not None:
         needs = "the watermark has passed that"
         if wait is not None:

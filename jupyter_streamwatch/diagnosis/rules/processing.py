@@ -191,6 +191,7 @@ def task_skew(window: Window, load: Load) -> Hint | None:
     if level is None or not _held(window, skewed, *columns):
         return None
     longest, usual = window.usual("tasks.runTimeMs.max") or 0.0, window.usual("tasks.runTimeMs.median") or 0.0
+    cause, fix, code = _why_skewed(window)
     return Hint(
         code="task-skew",
         severity=level,
@@ -198,19 +199,39 @@ def task_skew(window: Window, load: Load) -> Hint | None:
         evidence=gathered(
             seen(window, "tasks.runTimeMs.max", "ms"),
             seen(window, "tasks.runTimeMs.median", "ms"),
+            seen(window, "tasks.rows.max", "rows"),
+            seen(window, "tasks.rows.median", "rows"),
             *batch_time(window, load),
         ),
-        cause="Most rows have the same key (or sit in one partition), so one task has most of the work.",
-        fix="Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by"
-        " aggregating in"
-        " two steps, first with a random number beside the key.",
-        code_fix=".repartition(spark.sparkContext.defaultParallelism)  # without a key, before the expensive step"
-        if window.facts.stateful == ()
-        else None,
+        cause=cause,
+        fix=fix,
+        code_fix=code,
         effect=shorter(window, longest - usual, low=0.3, high=0.9),
         link=TUNING + "#level-of-parallelism",
         share=_share(window, longest - usual),
     )
+
+
+def _why_skewed(window: Window) -> tuple[str, str, str | None]:
+    """Return (cause, fix, code) by the rows that the tasks read, which tell a full task from a slow one."""
+    most, usual = window.usual("tasks.rows.max"), window.usual("tasks.rows.median")
+    key = (
+        "Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by aggregating in"
+        " two steps, first with a random number beside the key."
+    )
+    slow = (
+        "Look at that task in the Spark UI: its executor, garbage collection and spilling, and which rows it has. Rows"
+        " that take long (large ones, a call that waits) can be spread by more partitions."
+    )
+    spread = ".repartition(spark.sparkContext.defaultParallelism)  # without a key, before the expensive step"
+    code = spread if window.facts.stateful == () else None
+    if most is None or usual is None:
+        cause = "One task has most of the work (rows with the same key, or in one partition), or it is slow itself."
+        return cause, f"{key} If the tasks have as many rows: {slow[0].lower()}{slow[1:]}", code
+    if most >= window.t.uneven * max(usual, 1.0):
+        return "Most rows have the same key (or sit in one partition), so one task has most of the work.", key, code
+    cause = "The tasks have about as many rows: one of them is slow itself, by its machine or by what its rows need."
+    return cause, slow, None
 
 
 @rule("slow-user-code", "The user's Python, or the foreach or foreachBatch function, takes the time.")
@@ -302,6 +323,8 @@ def _extreme(window: Window) -> tuple[float, float, tuple[int, ...], str] | None
     Where batches can be compared only what is extreme stands for itself.
     """
     t = window.t
+    if window.real_time:
+        return None
     slow = []
     shortest = t.extreme_batch if len(window.total) >= t.min_batches else t.extreme_part
     for record in window.with_data[-3:]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
+_WILDCARD = re.compile(r"[*?\[{]")
+_ROOT = re.compile(r"^(?:file:/*|[\w+.-]+://[^/]*/?|\w+:/*|/)")
 SOURCES = API + "#input-sources"
 KAFKA = GUIDE + "structured-streaming-kafka-integration.html"
 
@@ -35,14 +39,14 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
     fix = "Look at the source: its own logs and the network to it. A longer trigger interval asks less often."
     if files is not None:
         path = files.removeprefix("FileStreamSource[").rstrip("]").rstrip("/")
-        cause = "The source lists its whole directory for each batch, so it gets slower with every file in it."
+        cause = "The source lists all files below its path for each batch, so it gets slower with every one of them."
         fix = (
             "Keep the directory small: let Spark move files away once they are done (what is moved can no longer"
             " be read"
             " by others), or write to dated directories and read the newest. A longer trigger interval lists less"
             " often."
         )
-        code = f'.option("cleanSource", "archive").option("sourceArchiveDir", "{path}_done")'
+        code = _archive(path)
     elif any("Kafka" in text for text in texts):
         cause = (
             "Spark asks Kafka for the end of every partition before each batch; the brokers, or the network, are slow."
@@ -64,6 +68,19 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
         link=KAFKA if code is None and "Kafka" in cause else SOURCES,
         share=slow.share,
     )
+
+
+def _archive(path: str) -> str:
+    """Return the options that move done files away: to a plain directory beside what the source's path matches.
+
+    Spark refuses one that the source would read again, and takes a wildcard there for a name.
+    """
+    plain = _WILDCARD.split(path)[0]
+    folder = plain.rpartition("/")[0] if plain != path else path
+    # A bucket, or the root of a file system, has nothing beside it.
+    beside = f"{folder}_done" if _ROOT.sub("", folder) else "<a directory beside the input>"
+    archive = json.dumps(beside, ensure_ascii=False)
+    return f'.option("cleanSource", "archive").option("sourceArchiveDir", {archive})'
 
 
 @rule("source-stuck", "A source has rows that no batch takes.")

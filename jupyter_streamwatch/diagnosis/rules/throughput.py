@@ -177,7 +177,7 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
 def _unaccounted_once(window: Window, load: Load) -> Hint | None:
     """Look at one whole record: seconds in none of its parts are a fact, though perhaps of that batch alone."""
     record = window.ran[-1] if window.ran else None
-    if record is None or not record.batchId:
+    if record is None or not record.batchId or window.real_time:
         return None
     total = record.durationMs.get("triggerExecution") or record.batchDuration
     parts = {name: ms for name, ms in record.durationMs.items() if name != "triggerExecution"}
