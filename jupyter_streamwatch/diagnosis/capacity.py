@@ -32,7 +32,7 @@ def capacity(window: Window, load: Load) -> Capacity:
     return window.capacity
 
 
-def _fit(window: Window, load: Load) -> Capacity:
+def _fit(window: Window, load: Load) -> Capacity:  # noqa: PLR0911 - one a reason
     """Fit batch time over rows for the settled batches of the window.
 
     The cost a row is Theil and Sen's median over all pairs of batches, its range their confidence interval; the fixed

@@ -117,7 +117,7 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
     return None
 
 
-def _busy(window: Window, load: Load) -> Verdict:
+def _busy(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
     t = window.t
     if load.trend == "grows":
         return "falling-behind", f"{_backlog(load)}, growing by {rate(load.change)}."

@@ -183,7 +183,8 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
     if planned is None and not _unplanned(first, window.ran[1:]):
         return None
     idempotent = any(word in window.sink for word in ("FileSink", "Delta"))
-    empty = first.numInputRows == 0 and not (first.stateOperators or window.foreach)
+    rows = first.numInputRows
+    empty = rows == 0 and not (first.stateOperators or window.foreach)
     harmless = idempotent or empty or window.sink_kind in ("console", "memory", "noop")
     if empty:
         what = "The batch had no rows, so nothing is doubled."
@@ -196,7 +197,7 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
             "What the sink had got of this batch before the failure is there twice, unless what writes it skips a"
             " batchId that it has already written."
         )
-        if first.numInputRows == 0:
+        if rows == 0:
             what = f"The batch read no rows, but it may have written results from the state. {what}"
     return Hint(
         code="replayed-batch",
@@ -204,11 +205,7 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         title=f"Batch {first.batchId} ran again after the restart",
         evidence=(
             Evidence("first batch of the run", first.batchId, "", (first.batchId,)),
-            *(
-                []
-                if first.numInputRows is None
-                else [Evidence("numInputRows", first.numInputRows, "rows", (first.batchId,))]
-            ),
+            *([] if rows is None else [Evidence("numInputRows", rows, "rows", (first.batchId,))]),
             *([Evidence("planned at", planned, "time", (first.batchId,))] if planned is not None else []),
             *_both_runs(window),
         ),

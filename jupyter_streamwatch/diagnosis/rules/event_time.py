@@ -236,6 +236,7 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     waiting = sum(one.numRowsTotal or 0 for one in last.stateOperators if one.operatorName in _AGGREGATIONS)
     if not waiting or not any(one.numRowsUpdated for record in records for one in record.stateOperators):
         return None
+    since_start = window.ran[0].batchId == 0
     mark = epoch_ms(last.eventTime["watermark"]) or 0.0
     oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min")))), default=None)
     newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
@@ -244,7 +245,7 @@ def results_pending(window: Window, load: Load) -> Hint | None:
         code="results-pending",
         severity="info",
         title=f"{number(waiting)} {'result waits' if waiting == 1 else 'results wait'} in the state;"
-        " none has come out yet",
+        + (" none has come out yet" if since_start else f" none came out of the last {len(window.ran)} batches"),
         evidence=gathered(
             Evidence(proof, 0, "rows", _ids(records)),
             Evidence("numRowsTotal", waiting, "rows", _ids([last])),
