@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part, version
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.diagnosis.window import CHECKPOINT, DISCOVERY
@@ -63,9 +63,12 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
             ' "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager")'
         )
         fix = "Write the checkpoint without renaming (Spark 3.3 and later, with hadoop-cloud). " + fix
-    elif window.facts.stateful == () and "Kafka" in window.sink:
+    elif window.facts.stateful == () and window.sink_kind == "kafka" and not window.once and _asynchronous(window):
         code = '.option("asyncProgressTrackingEnabled", "true")'
-        fix = "Write the progress asynchronously (stateless, to Kafka; at-least-once, as that sink is). " + fix
+        fix = (
+            "Write the progress asynchronously (Spark 3.4 and later, stateless, to Kafka; at-least-once, as that sink"
+            " is). " + fix
+        )
     return Hint(
         code="slow-checkpoint",
         severity=severity(load, slow),
@@ -218,6 +221,12 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
         link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
     )
+
+
+def _asynchronous(window: Window) -> bool:
+    """Whether Spark may write its progress asynchronously: not before 3.4."""
+    spark = version(window)
+    return spark is None or spark >= (3, 4)
 
 
 def card_of(window: Window) -> Card | None:

@@ -255,7 +255,7 @@ def results_pending(window: Window, load: Load) -> Hint | None:
             Evidence("next window ends", ends, "time") if ends is not None else None,
         ),
         cause="Append mode writes a result once, when it can no longer change: when the watermark has passed its end.",
-        fix=_awaited(window, oldest, newest, ends, mark)
+        fix=_awaited(window, oldest if since_start else None, newest, ends, mark)
         + (" Update mode shows results at once, and again when they change." if _updates(window) else ""),
         link=API + "#output-modes",
     )
@@ -322,9 +322,10 @@ def _awaited(window: Window, oldest: float | None, newest: float | None, ends: f
             needs = f"a row with an event time of {when(ends + wait)} or later has come"
             needs += f" (the delay is {duration(wait)})" if wait else ""
         return f"The next is the window that ends at {when(ends)}: it comes out in the batch after {needs}. {now}"
-    which = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
+    which = f"The first is the window with {when(oldest)}: it" if oldest is not None else "A result"
     later = f", {duration(wait)} behind the newest row," if wait is not None else ""
-    return f"{which}: it comes out when the watermark{later} has passed its end. {now}"
+    ended = "its end" if oldest is not None else "the end of its window"
+    return f"{which} comes out when the watermark{later} has passed {ended}. {now}"
 
 
 def _unset(record: Progress) -> bool:

@@ -31,7 +31,8 @@ def rows_lost(window: Window, load: Load) -> Hint | None:
     del load
     allowed = {name.lower(): value.strip().lower() for name, value in window.facts.lenient or ()}
     # A function may read less than its batch, and a limit stops when it has enough.
-    if window.foreach_batch is not False or "globalLimit" in (window.facts.stateful or ("globalLimit",)):
+    stateful = window.facts.stateful
+    if window.foreach_batch is not False or stateful is None or "globalLimit" in stateful:
         return None
     if allowed.get("failondataloss") == "false":
         hint = _fewer_rows(window)

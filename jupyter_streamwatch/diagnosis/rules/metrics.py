@@ -106,7 +106,7 @@ def metric_unreliable(window: Window, load: Load) -> Hint | None:
                 severity="info",
                 title="The memory of the RocksDB state is not reported",
                 evidence=(Evidence("numRowsTotal", operator.numRowsTotal, "rows", ids),),
-                cause="This Spark version reports 0 bytes for RocksDB state that has rows.",
+                cause="Some versions of Spark report 0 bytes for RocksDB state that has rows.",
                 fix="Look at the memory of the executors' processes instead: RocksDB lives outside the JVM's heap.",
                 link=API + "#rocksdb-state-store-implementation",
             )

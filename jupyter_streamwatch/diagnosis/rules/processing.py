@@ -54,7 +54,12 @@ def batch_stuck(window: Window, load: Load) -> Hint | None:
         ),
         cause=cause,
         fix="Look at the stack of the thread that hangs (Spark UI, Executors, Thread Dump). Give calls to other systems"
-        " a time-out. Stopping and starting the query repeats this batch from its checkpoint.",
+        " a time-out."
+        + (
+            " The checkpoint is temporary: a query that is stopped and started begins anew."
+            if window.facts.temporaryCheckpoint
+            else " Stopping and starting the query repeats this batch from its checkpoint."
+        ),
         link=API + "#managing-streaming-queries",
     )
 
@@ -134,7 +139,8 @@ def contention(window: Window, load: Load) -> Hint | None:
         if often
         else f"{len(waited)} of the last {len(told)} batches wait about {duration(queue)} for a free core",
         evidence=(Evidence("tasks.queueMs", queue, "ms", tuple(waited)), *batch_time(window, load)),
-        cause="Tasks of other queries or jobs hold all cores; Spark starts jobs first come, first served.",
+        cause="Tasks of other queries or jobs hold all cores (Spark starts jobs first come, first served unless it is"
+        " told otherwise), or executors for it are still being started.",
         fix="Give each query a scheduler pool with spark.scheduler.mode=FAIR (set when the application starts), more"
         " cores, or a trigger interval that leaves time for the others.",
         code_fix='spark.sparkContext.setLocalProperty("spark.scheduler.pool", "this_query")'
@@ -167,10 +173,10 @@ def too_few_tasks(window: Window, load: Load) -> Hint | None:
         evidence=gathered(
             seen(window, "tasks.runTimeMs.max", "ms"), seen(window, "tasks.count", ""), *batch_time(window, load)
         ),
-        cause="The rows are in one partition (one file, one Kafka partition, a coalesce or repartition to 1), so"
-        " one core"
-        " works and the others wait.",
-        fix="Spread the rows before the expensive step; for Kafka, minPartitions splits a topic's partitions further.",
+        cause="The rows are in one partition (one file, one partition of the source, a coalesce or repartition to 1, an"
+        " aggregation without keys), so one core works and the others wait.",
+        fix="Spread the rows before the expensive step"
+        + ("; minPartitions splits the topic's partitions further." if _reads_kafka(window) else "."),
         code_fix=".repartition(spark.sparkContext.defaultParallelism)  # before the expensive step",
         effect=shorter(window, longest, low=0.2, high=0.75),
         link=TUNING + "#level-of-parallelism",
@@ -288,10 +294,10 @@ def slow_planning(window: Window, load: Load) -> Hint | None:
         severity=severity(load, slow),
         title=f"Planning takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
         evidence=(Evidence("queryPlanning", slow.ms, "ms", slow.batches), *batch_time(window, load)),
-        cause="The plan is large (many columns, nested expressions, withColumn in a loop, many unions or files),"
-        " and it is"
-        " optimised anew in each batch.",
-        fix="Make the plan smaller: one select instead of many withColumn, fewer unions, no columns that nobody reads.",
+        cause="Each batch is planned anew: a large plan takes long (many columns, nested expressions, withColumn in a"
+        " loop, many unions), and so does looking up the tables and files that it joins.",
+        fix="Make the plan smaller: one select instead of many withColumn, fewer unions, no columns that nobody reads."
+        " Keep the joined tables' files few.",
         effect=None if slow.alone else shorter(window, slow.ms),
         link="https://spark.apache.org/docs/latest/sql-performance-tuning.html",
         share=slow.share,
@@ -460,6 +466,10 @@ def _delta_log(window: Window) -> float | None:
     if many < window.t.partitions or not window.t.dominates <= share <= _ONE_STAGE:
         return None
     return min(share, 1.0) * busy
+
+
+def _reads_kafka(window: Window) -> bool:
+    return any("Kafka" in (one.description or "") for one in (window.last.sources if window.last else ()))
 
 
 def _reads_nothing(window: Window) -> bool:

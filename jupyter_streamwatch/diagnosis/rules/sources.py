@@ -33,7 +33,8 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
     if slow is None or last is None:
         return None
     texts = [one.description or "" for one in last.sources]
-    files = next((text for text in texts if text.startswith("FileStreamSource[")), None)
+    # Of several sources nothing tells which one is slow.
+    files = texts[0] if len(texts) == 1 and texts[0].startswith("FileStreamSource[") else None
     code = None
     cause = "The source takes long to say what is new."
     fix = "Look at the source: its own logs and the network to it. A longer trigger interval asks less often."
@@ -47,7 +48,7 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
             " often."
         )
         code = _archive(path)
-    elif any("Kafka" in text for text in texts):
+    elif texts and all("Kafka" in text for text in texts):
         cause = (
             "Spark asks Kafka for the end of every partition before each batch; the brokers, or the network, are slow."
         )
@@ -56,7 +57,8 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="slow-source-discovery",
         severity=severity(load, slow),
-        title=f"Asking the source what is new takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
+        title=f"Asking the source{'' if len(texts) < 2 else 's'} what is new takes {duration(slow.ms)},"
+        f" {percent(slow.share)} of a batch",
         evidence=gathered(
             Evidence("latestOffset + getBatch", slow.ms, "ms", slow.batches),
             *(() if slow.alone else batch_time(window, load)),
@@ -105,8 +107,9 @@ def source_stuck(window: Window, load: Load) -> Hint | None:
                 Evidence(f"numInputRows of {name}", 0, "rows", ids),
             ),
             cause="Its end offset does not move, although the source says that there are newer rows.",
-            fix="Look at the limits of this source (maxOffsetsPerTrigger is shared by its partitions) and at its"
-            " permissions.",
+            fix="Look at the limits of this source"
+            + (" (maxOffsetsPerTrigger is shared by its partitions)" if "Kafka" in (seen[-1].description or "") else "")
+            + " and at its permissions.",
             link=KAFKA if "Kafka" in (seen[-1].description or "") else SOURCES,
         )
     return None

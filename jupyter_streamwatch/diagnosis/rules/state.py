@@ -5,7 +5,17 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, count, gathered, matters, seen, shorter
+from jupyter_streamwatch.diagnosis.measure import (
+    Slow,
+    at_once,
+    batch_time,
+    count,
+    gathered,
+    matters,
+    seen,
+    shorter,
+    version,
+)
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.model.statistics import held, median
@@ -20,6 +30,10 @@ _ROCKSDB = (
     'spark.conf.set("spark.sql.streaming.stateStore.providerClass",'
     ' "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")'
     "  # before start(), with a new checkpointLocation"
+)
+_PROVIDER = (
+    " The provider is pinned in the checkpoint: a new one loses the state, reads the source again and may write rows"
+    " twice."
 )
 _UPLOADED = "SnapshotLastUploaded.partition_"
 _CHANGELOG = 'spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")'
@@ -87,23 +101,36 @@ def _commit_once(window: Window) -> Hint | None:
 
 
 def _commit(window: Window, level: str, slow: Slow, evidence: tuple[Evidence, ...]) -> Hint:
-    rocksdb = _rocksdb(window)
+    fix, code = _quicker(window)
     return Hint(
         code="state-commit-slow",
         severity=level,
         title=f"Saving the state takes at least {duration(slow.ms)} of {duration(slow.of)} a batch",
         evidence=evidence,
         cause="Each batch writes the changes of the state to the checkpoint and waits for it.",
-        fix="Write only the changes, in the background: changelog checkpointing of RocksDB."
-        if rocksdb
-        else "Put the checkpoint on faster storage, or keep the state in RocksDB with changelog checkpointing. The"
-        " provider is"
-        " pinned in the checkpoint: a new one loses the state, reads the source again and may write rows twice.",
-        code_fix=_CHANGELOG if rocksdb else _ROCKSDB + "\n" + _CHANGELOG,
+        fix=fix,
+        code_fix=code,
         effect=None if slow.batches else shorter(window, slow.ms, low=0.3),
         link=API + "#rocksdb-state-store-implementation",
         share=min(slow.ms / slow.of, 1.0) if slow.of else None,
     )
+
+
+def _quicker(window: Window) -> tuple[str, str | None]:
+    """Return (fix, code) for slow commits, as far as this version of Spark has them."""
+    spark = version(window)
+    changes = spark is None or spark >= (3, 5)
+    since = "" if spark is not None else " (Spark 3.5 and later)"
+    if _rocksdb(window):
+        if changes:
+            fix = f"Write only the changes of a batch, and snapshots in the background: changelog checkpointing{since}."
+            return fix, _CHANGELOG
+        return "Put the checkpoint on faster storage, or upgrade to Spark 3.5 for changelog checkpointing.", None
+    if spark is not None and spark < (3, 2):
+        return "Put the checkpoint on faster storage.", None
+    changelog = f" with changelog checkpointing{since}" if changes else ""
+    fix = f"Put the checkpoint on faster storage, or keep the state in RocksDB{changelog}."
+    return fix + _PROVIDER, _ROCKSDB + (f"\n{_CHANGELOG}" if changes else "")
 
 
 @rule("state-memory", "The state takes much memory of the JVM.")
@@ -117,16 +144,20 @@ def state_memory(window: Window, load: Load) -> Hint | None:
     if used < window.t.state_memory:
         return None
     ids = (last.batchId,) if last.batchId is not None else ()
+    spark = version(window)
+    old = spark is not None and spark < (3, 2)
+    counted = any(one.customMetrics for one in last.stateOperators)  # by their names they tell the provider
     return Hint(
         code="state-memory",
         severity="warning" if load.pressed else "info",
         title=f"The state takes {size(used)} in the memory of the executors' JVM",
         evidence=(Evidence("memoryUsedBytes", used, "bytes", ids), Evidence("numRowsTotal", rows, "rows", ids)),
-        cause="The default provider keeps all state, in several versions, in the heap, where garbage collection"
-        " walks it.",
-        fix="Keep the state in RocksDB. The provider is pinned in the checkpoint: a new one loses the state, reads the"
-        " source again and may write rows twice.",
-        code_fix=_ROCKSDB,
+        cause=("The" if counted else "Unless it is in RocksDB, which these records do not tell: the")
+        + " default provider keeps all state, in several versions, in the heap, where garbage collection walks it.",
+        fix="Keep fewer rows in the state, or give the executors more memory."
+        if old
+        else "Keep the state in RocksDB." + _PROVIDER,
+        code_fix=None if old else _ROCKSDB,
         link=API + "#rocksdb-state-store-implementation",
     )
 
@@ -179,16 +210,16 @@ def snapshot_upload_lag(window: Window, load: Load) -> Hint | None:
     if last is None or last.batchId is None:
         return None
     uploaded = [
-        (version, name.removeprefix(_UPLOADED))
+        (snapshot, name.removeprefix(_UPLOADED))
         for operator in last.stateOperators
-        for name, version in operator.customMetrics.items()
-        if name.startswith(_UPLOADED) and version <= last.batchId + 1
+        for name, snapshot in operator.customMetrics.items()
+        if name.startswith(_UPLOADED) and snapshot <= last.batchId + 1
     ]
     if not uploaded:
         return None
-    version, store = min(uploaded)
-    behind = last.batchId + 1 - version
-    age = _age(window, version)
+    snapshot, store = min(uploaded)
+    behind = last.batchId + 1 - snapshot
+    age = _age(window, snapshot)
     if behind < t.snapshot_lag or age is None or age < t.snapshot_age:
         return None
     partition = store.partition("_")[0]
@@ -198,7 +229,7 @@ def snapshot_upload_lag(window: Window, load: Load) -> Hint | None:
         severity="warning",
         title=f"The last snapshot of the state of partition {partition} is {count(behind, 'batch', 'es')} old",
         evidence=(
-            Evidence(f"{_UPLOADED}{store}", version, "", ids),
+            Evidence(f"{_UPLOADED}{store}", snapshot, "", ids),
             Evidence("batches since then", behind, "", ids),
             Evidence("time since then, at least", age, "ms", ids),
         ),
@@ -210,10 +241,10 @@ def snapshot_upload_lag(window: Window, load: Load) -> Hint | None:
     )
 
 
-def _age(window: Window, version: float) -> float | None:
+def _age(window: Window, snapshot: float) -> float | None:
     """Return how many ms ago, at least, the batch that made this version of the state began; None when unknown."""
     ids, starts = window.column("batchId"), window.column("timestamp")
-    seen = [start for batch, start in zip(ids, starts, strict=True) if batch >= version - 1 and start > 0]
+    seen = [start for batch, start in zip(ids, starts, strict=True) if batch >= snapshot - 1 and start > 0]
     return seen[-1] - seen[0] if seen else None
 
 

@@ -195,7 +195,7 @@ def _unaccounted(window: Window, load: Load, slow: Slow) -> Hint:
         " that this version does not time."
     )
     if "commitOffsets" not in window.parts_reported:
-        cause = "This version does not time the commit to the checkpoint, nor what the driver does between."
+        cause = "These batches report no time for the commit to the checkpoint, nor for what the driver does between."
     return Hint(
         code="time-unaccounted",
         severity=severity(load, slow),
@@ -291,7 +291,8 @@ def no_rate_limit(window: Window, load: Load) -> Hint | None:
             Evidence("triggerExecution", times[first], "ms", batch),
             Evidence("usual numInputRows", usual, "rows", window.evidence()),
         ),
-        cause="Nothing limits how much a batch takes, so after a pause one huge batch must finish before any result.",
+        cause=("Nothing limits" if window.facts.rateLimit is not None else "No limit was reached, if there is one, on")
+        + " how much a batch takes, so after a pause one huge batch must finish before any result.",
         fix="Limit a batch: the same backlog then comes as several batches with results in between, and a failure"
         " repeats only one of them.",
         code_fix=f'.option("{name}", "{target:.0f}"){remark}' if name and target else None,

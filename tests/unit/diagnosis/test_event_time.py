@@ -239,7 +239,7 @@ def test_results_pending_of_a_run_whose_begin_was_not_seen():
     made = records(10, event=times(delay=10 * MINUTE), state=[operator()], output=0, first=70)
     found = hint(judge(made, facts=shaped("window(ts, 60 s)")), "results-pending")
     assert found.title.endswith("none came out of the last 10 batches")
-    assert found.fix.startswith("The first is the window with")
+    assert found.fix.startswith("A result comes out when the watermark, 1 min behind the newest row, has passed")
 
 
 def test_results_pending_with_an_idle_input_promises_nothing():
