@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
+_COUNTED = 1_000  # rows of a task: so many blocks would be millions of rows
 TUNING = "https://spark.apache.org/docs/latest/tuning.html"
 
 
@@ -231,7 +232,8 @@ def _why_skewed(window: Window) -> tuple[str, str, str | None]:
     )
     spread = ".repartition(spark.sparkContext.defaultParallelism)  # without a key, before the expensive step"
     code = spread if window.facts.stateful == () else None
-    if most is None or usual is None:
+    # Of cached data Spark counts blocks of many rows, and a function may have cached its batch.
+    if most is None or usual is None or (window.foreach_batch and most < _COUNTED):
         cause = "One task has most of the work (rows with the same key, or in one partition), or it is slow itself."
         return cause, f"{key} If the tasks have as many rows: {slow[0].lower()}{slow[1:]}", code
     if most >= window.t.uneven * max(usual, 1.0):

@@ -112,7 +112,8 @@ class Store:
         summary = self._to_data(self._status.taskSummary(stage, attempt, self._quantiles))
         if not summary:
             return {}
-        rows = max(summary["inputMetrics"]["recordsRead"], summary["shuffleReadMetrics"]["readRecords"], key=max)
+        shuffled, read = summary["shuffleReadMetrics"]["readRecords"], summary["inputMetrics"]["recordsRead"]
+        rows = shuffled if max(shuffled) > 0 else read
         found = {"runTimeMs": summary["executorRunTime"]} | ({"rows": rows} if max(rows) > 0 else {})
         return {name: (float(median), float(most)) for name, (median, most) in found.items()}
 
