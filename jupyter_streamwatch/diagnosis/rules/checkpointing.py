@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part, version
+from jupyter_streamwatch.diagnosis.measure import (
+    batch_time,
+    begins_anew,
+    gathered,
+    seen,
+    severity,
+    shorter,
+    slow_part,
+    version,
+)
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.diagnosis.window import CHECKPOINT, DISCOVERY
@@ -26,10 +35,7 @@ _PINNED = {
     " policy from the checkpoint and not from the session.",
 }
 """Settings beside the shuffle partitions that a checkpoint keeps and that people change, and why it keeps them."""
-_NEW_CHECKPOINT = (
-    "A new checkpoint takes the new {}: the state is lost, the source is read again from its beginning, and the sink"
-    " may get rows twice."
-)
+_NEW_CHECKPOINT = "A new checkpoint takes the new {}: {}."
 _S3 = ("s3://", "s3a://", "s3n://")
 
 
@@ -122,7 +128,7 @@ def _pinned_setting(window: Window, last: Progress) -> Hint | None:
                 Evidence(f"{one.name} of the session", one.session),
             ),
             cause=what,
-            fix=_NEW_CHECKPOINT.format("setting"),
+            fix=_NEW_CHECKPOINT.format("setting", begins_anew(window)),
             code_fix=_location(f"{path}_{wanted}") if path else None,
             link=CHANGES,
         )
@@ -150,7 +156,7 @@ def _pinned_partitions(window: Window, last: Progress) -> Hint | None:
         cause="State is spread by key over a fixed number of partitions, so Spark takes the number from the"
         " checkpoint and"
         " not from the session.",
-        fix=_NEW_CHECKPOINT.format("number"),
+        fix=_NEW_CHECKPOINT.format("number", begins_anew(window)),
         code_fix=_location(f"{window.facts.checkpoint}_{wanted}_partitions") if window.facts.checkpoint else None,
         link=CHANGES,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays, window_length
-from jupyter_streamwatch.diagnosis.measure import count, gathered
+from jupyter_streamwatch.diagnosis.measure import begins_anew, count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.model.progress import epoch_ms
@@ -86,9 +86,8 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
         cause="One row with an event time in the future is enough: the watermark follows the newest row seen and"
         " never goes"
         " back, so rows of now are dropped as late.",
-        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: a new one is needed"
-        " (its state"
-        " is lost, the source is read again, the sink may get rows twice), or wait until the time has come.",
+        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: wait until the time has"
+        f" come, or take a new one; then {begins_anew(window)}.",
         code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))',
         link=WATERMARK,
     )

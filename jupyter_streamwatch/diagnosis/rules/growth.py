@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_streamwatch.diagnosis.lateness import column_name
-from jupyter_streamwatch.diagnosis.measure import gathered, version
+from jupyter_streamwatch.diagnosis.measure import begins_anew, gathered, version
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.model.row import PARTS_SHOWN
@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.query_shape import OperatorShape
 
-_NEW_CHECKPOINT = " A new checkpoint is needed: its state is lost and the source is read again."
 _TRANSFORM = GUIDE + "structured-streaming-transform-with-state.html"
 _USER_STATE = API + "#arbitrary-stateful-operations"
 _DEDUPLICATION = API + "#streaming-deduplication"
+_CALLED = {
+    "stateStoreSave": "the aggregation",
+    "sessionWindowStateStoreSaveExec": "the session windows",
+    "dedupe": "dropDuplicates",
+    "dedupeWithinWatermark": "dropDuplicatesWithinWatermark",
+    "symmetricHashJoin": "the join",
+}
 _OWN_REMOVAL = (
     "numValueStateWithTTLVars",
     "numListStateWithTTLVars",
@@ -62,7 +68,7 @@ def state_growth(window: Window, load: Load) -> Hint | None:
     if growth is None or reason is None:
         return _by_plan(window)
     first, last = window.ends()
-    of = f" of {growth.name}" if growth.name else ""
+    of = f" of {_called(growth.name)}" if growth.name else ""
     rows = f"{number(growth.before)} to {number(growth.now)} rows"
     return Hint(
         code="state-growth",
@@ -78,6 +84,13 @@ def state_growth(window: Window, load: Load) -> Hint | None:
         code_fix=reason.code,
         link=reason.link,
     )
+
+
+def _called(name: str) -> str:
+    """Return an operator as a person calls it: Spark's names are those of its classes."""
+    if name.startswith("transformWithState"):
+        return "transformWithState"
+    return _CALLED.get(name, name)
 
 
 def _growth(window: Window) -> _Growth | None:
@@ -177,7 +190,7 @@ def _function(window: Window, name: str) -> _Reason:
         + (", and the function has no time-out." if "NoTimeout" in said else "."),
         fix="Call state.remove() when a key is done. For keys that fall silent give the function a time-out, set it"
         " anew with each call, and remove the state where state.hasTimedOut is true. A function that had no time-out"
-        " stores one more column with it." + _NEW_CHECKPOINT,
+        " stores one more column with it." + _anew(window),
         code="if state.hasTimedOut:\n    state.remove()\nelse:\n"
         "    state.setTimeoutDuration(3_600_000)  # ms; needs GroupStateTimeout.ProcessingTimeTimeout",
         link=_USER_STATE,
@@ -214,7 +227,7 @@ def _complete(window: Window) -> _Reason:
     return _Reason(
         "warning",
         cause="Complete mode writes the whole result each time, so every group is kept for ever.",
-        fix=fix + _NEW_CHECKPOINT,
+        fix=fix + _anew(window),
         code=f'.outputMode("{"append" if delta else "update"}")',
         link=API + "#output-modes",
     )
@@ -235,15 +248,14 @@ def _aggregation(window: Window, *, marked: bool) -> _Reason | None:
             cause="The watermark moves and removes nothing: the grouping keys have no event-time column or window, or"
             " withWatermark comes after the aggregation"
             + ("." if _shaped(window, "stateStoreSave") else ", or the windows are longer than what was seen."),
-            fix="Put withWatermark before groupBy and a window of the same column into the keys." + _NEW_CHECKPOINT,
+            fix="Put withWatermark before groupBy and a window of the same column into the keys." + _anew(window),
             code=code,
             link=link,
         )
     return _Reason(
         "warning",
         cause=f"{_unmarked(window)}, so Spark cannot know when a group is finished and keeps all of them.",
-        fix="Declare a watermark before the aggregation and group by a window of that column as well."
-        + _NEW_CHECKPOINT,
+        fix="Declare a watermark before the aggregation and group by a window of that column as well." + _anew(window),
         code=code,
         link=link,
     )
@@ -257,7 +269,7 @@ def _session(window: Window, *, marked: bool) -> _Reason | None:
         "warning",
         cause=f"{_unmarked(window)}, so Spark cannot know when a session is over and keeps all of them.",
         fix="Declare a watermark before groupBy: a session goes when the watermark has passed its last row by the gap."
-        + _NEW_CHECKPOINT,
+        + _anew(window),
         code=f'.withWatermark("{column}", "10 minutes")  # before groupBy{remark}',
         link=API + "#types-of-time-windows",
     )
@@ -276,7 +288,7 @@ def _join(window: Window, *, marked: bool) -> _Reason | None:
         if marked
         else "The join has neither watermarks nor a bound that they could pass, so every row of both sides is kept for"
         " ever.",
-        fix="Declare a watermark on both sides and add a condition on both times." + _NEW_CHECKPOINT,
+        fix="Declare a watermark on both sides and add a condition on both times." + _anew(window),
         code=f'F.expr("left.key = right.key AND'
         f' right.{column} BETWEEN left.{column} AND left.{column} + INTERVAL 1 HOUR")'
         f"  # left and right: aliases of the two sides{remark}",
@@ -293,7 +305,7 @@ def _dedupe(window: Window, *, marked: bool) -> _Reason | None:
         cause="The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
         if marked
         else "dropDuplicates without a watermark must remember every key for ever.",
-        fix=_forget(window) + _NEW_CHECKPOINT,
+        fix=_forget(window) + _anew(window),
         code=_forgetful(window, marked=marked),
         link=_DEDUPLICATION,
     )
@@ -305,7 +317,7 @@ def _unnamed(window: Window) -> _Reason:
         cause=f"{_unmarked(window)}: without one Spark removes no row of an aggregation, a join or dropDuplicates. This"
         " version does not say which of them keeps the rows.",
         fix="Declare a watermark before the operator, and give it a window, a bound in time or the event time among its"
-        " columns." + _NEW_CHECKPOINT,
+        " columns." + _anew(window),
         code=None,
         link=API + "#handling-late-data-and-watermarking",
     )
@@ -332,7 +344,7 @@ def _by_plan(window: Window) -> Hint | None:
         cause="The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
         if marked
         else "Without a watermark no key ever expires.",
-        fix="Nothing to do while there are only so many keys. Else: " + _forget(window) + _NEW_CHECKPOINT,
+        fix="Nothing to do while there are only so many keys. Else: " + _forget(window) + _anew(window),
         code_fix=_forgetful(window, marked=marked),
         link=_DEDUPLICATION,
     )
@@ -375,6 +387,10 @@ def _marked(window: Window) -> bool:
 
 def _unmarked(window: Window) -> str:
     return "The query has no watermark" if window.facts.watermarks == () else "The records show no watermark"
+
+
+def _anew(window: Window) -> str:
+    return f" A new checkpoint is needed: {begins_anew(window)}."
 
 
 def _shaped(window: Window, name: str) -> OperatorShape | None:

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.diagnosis.measure import batch_time, count, gathered, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.measure import batch_time, begins_anew, count, gathered, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
@@ -143,8 +143,7 @@ def offset_rewind(window: Window, load: Load) -> Hint | None:
                 " two places"
                 " are lost or come twice.",
                 fix="Make sure that the topic is the right one. If it was made again on purpose, start with a new"
-                " checkpoint:"
-                " state is lost and the sink may get rows twice. failOnDataLoss=true (the default) stops instead.",
+                f" checkpoint: {begins_anew(window)}. failOnDataLoss=true (the default) stops instead.",
                 link=KAFKA,
             )
     return None

@@ -9,6 +9,7 @@ from jupyter_streamwatch.diagnosis.measure import (
     Slow,
     at_once,
     batch_time,
+    begins_anew,
     count,
     gathered,
     matters,
@@ -30,10 +31,6 @@ _ROCKSDB = (
     'spark.conf.set("spark.sql.streaming.stateStore.providerClass",'
     ' "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")'
     "  # before start(), with a new checkpointLocation"
-)
-_PROVIDER = (
-    " The provider is pinned in the checkpoint: a new one loses the state, reads the source again and may write rows"
-    " twice."
 )
 _UPLOADED = "SnapshotLastUploaded.partition_"
 _CHANGELOG = 'spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")'
@@ -130,7 +127,7 @@ def _quicker(window: Window) -> tuple[str, str | None]:
         return "Put the checkpoint on faster storage.", None
     changelog = f" with changelog checkpointing{since}" if changes else ""
     fix = f"Put the checkpoint on faster storage, or keep the state in RocksDB{changelog}."
-    return fix + _PROVIDER, _ROCKSDB + (f"\n{_CHANGELOG}" if changes else "")
+    return fix + _pinned(window), _ROCKSDB + (f"\n{_CHANGELOG}" if changes else "")
 
 
 @rule("state-memory", "The state takes much memory of the JVM.")
@@ -156,7 +153,7 @@ def state_memory(window: Window, load: Load) -> Hint | None:
         + " default provider keeps all state, in several versions, in the heap, where garbage collection walks it.",
         fix="Keep fewer rows in the state, or give the executors more memory."
         if old
-        else "Keep the state in RocksDB." + _PROVIDER,
+        else "Keep the state in RocksDB." + _pinned(window),
         code_fix=None if old else _ROCKSDB,
         link=API + "#rocksdb-state-store-implementation",
     )
@@ -239,6 +236,10 @@ def snapshot_upload_lag(window: Window, load: Load) -> Hint | None:
         " and whether executors come and go before their upload is done.",
         link=API + "#rocksdb-state-store-implementation",
     )
+
+
+def _pinned(window: Window) -> str:
+    return f" The provider is pinned in the checkpoint; with a new one {begins_anew(window)}."
 
 
 def _age(window: Window, snapshot: float) -> float | None:

@@ -100,7 +100,7 @@ def test_the_operator_that_grows_is_named_though_another_one_removes():
         return [operator(numRowsRemoved=5), operator("dedupe", numRowsTotal=1000 + 200 * i)]
 
     found = hint(judge(records(30, state=two, output=1)), "state-growth")
-    assert found.title.startswith("State of dedupe grew from")
+    assert found.title.startswith("State of dropDuplicates grew from")
     assert "dropDuplicates" in found.cause
 
 
