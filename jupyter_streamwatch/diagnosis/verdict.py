@@ -145,13 +145,14 @@ def _real_time(window: Window) -> str:
 
 def _too_few(window: Window, load: Load) -> str:
     """Say how many batches there are, and what the last one is known to have left."""
-    data = sum(window.data)
-    said = f"Too few batches with data to judge: {load.judged} of {window.t.min_batches:g}."
-    if data > load.judged:
-        first = "" if data > 1 else ", and the first one of a run does not count"
-        said = f"Too few batches to judge: {count(data, 'batch', 'es')} with data{first}."
-    elif not data:
+    data, settled, needed = sum(window.data), len(window.settled), f"{window.t.min_batches:g}"
+    said = f"Too few batches with data to judge: {data} of {needed}."
+    if not data:
         said = "No batch with data to judge yet."
+    elif load.judged < settled:
+        said = f"Too few batches whose time is known: {load.judged} of {needed}."
+    elif settled < data:
+        said = f"Too few batches with data to judge: {data}; {needed} are needed after the first one of a run."
     last = window.with_data[-1] if window.with_data else None
     rows = last.numInputRows if last is not None else None
     waiting = last.backlog if last is not None else None

@@ -291,8 +291,8 @@ def no_rate_limit(window: Window, load: Load) -> Hint | None:
             Evidence("triggerExecution", times[first], "ms", batch),
             Evidence("usual numInputRows", usual, "rows", window.evidence()),
         ),
-        cause=("Nothing limits" if window.facts.rateLimit is not None else "No limit was reached, if there is one, on")
-        + " how much a batch takes, so after a pause one huge batch must finish before any result.",
+        cause=("Nothing limits how much a batch takes" if window.facts.rateLimit == () else "No limit held it back")
+        + ", so after a pause one huge batch must finish before any result.",
         fix="Limit a batch: the same backlog then comes as several batches with results in between, and a failure"
         " repeats only one of them.",
         code_fix=f'.option("{name}", "{target:.0f}"){remark}' if name and target else None,

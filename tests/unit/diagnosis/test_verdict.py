@@ -385,9 +385,14 @@ def test_real_time_metrics_are_kept_in_a_record():
 def test_few_batches_are_counted_as_what_they_are():
     """One batch with data is one, though the first of a run is no measure of speed."""
     assert judge(records(1, first=13)).reason == (
-        "Too few batches to judge: 1 batch with data, and the first one of a run does not count."
+        "Too few batches with data to judge: 1; 3 are needed after the first one of a run."
     )
-    assert judge(records(3)).reason == "Too few batches to judge: 3 batches with data."
+    assert (
+        judge(records(3)).reason == "Too few batches with data to judge: 3; 3 are needed after the first one of a run."
+    )
+    untimed = [{**record, "durationMs": {}, "batchDuration": None} for record in records(6)]
+    assert judge(untimed).reason == "Too few batches whose time is known: 0 of 3."
+    assert judge([{**records(1)[0], "numInputRows": 0}]).verdict == "running"
 
 
 def test_a_backlog_is_said_of_one_batch():
