@@ -32,15 +32,18 @@ def capacity(window: Window, load: Load) -> Capacity:
     return window.capacity
 
 
-def _fit(window: Window, load: Load) -> Capacity:
+def _fit(window: Window, load: Load) -> Capacity:  # noqa: PLR0911 - one a reason
     """Fit batch time over rows for the settled batches of the window.
 
     The cost a row is Theil and Sen's median over all pairs of batches, its range their confidence interval; the fixed
     cost is the median of what that leaves of each batch. At most every other batch may be odd without moving it.
     """
+    if window.real_time:
+        return Capacity(reason="Batches of real-time mode last as long as they are told, whatever their rows.")
     size = len(window.costs[0])
     if size < _FEWEST:
-        return Capacity(reason=f"Too few batches with data: {size} of {_FEWEST}.", batches=size)
+        reason = f"Too few batches with known rows and time, without the first one of the run: {size} of {_FEWEST}."
+        return Capacity(reason=reason, batches=size)
     rows, times = np.array(window.costs[0]), np.array(window.costs[1])
     ordered = np.sort(rows)
     end = max(size // 10, _ENDS)

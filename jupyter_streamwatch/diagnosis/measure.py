@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.result import Effect, Evidence
 from jupyter_streamwatch.model.statistics import held, known, median
 from jupyter_streamwatch.text.numbers import duration, exact, number
+from jupyter_streamwatch.text.spark_names import kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,8 @@ def slow_part(window: Window, names: Sequence[str]) -> Slow | None:
     One record proves it when the part is extreme. That also holds for a trigger that found no data.
     """
     t = window.t
+    if window.real_time:  # a batch lasts minutes: parts of it are no loss
+        return None
     parts, totals = window.parts(names), window.total
     typical = window.typical
     ms = median(parts[-int(t.recent) :])
@@ -153,3 +156,25 @@ def trigger_code(seconds: float) -> str:
 def backlog(load: Load) -> Evidence | None:
     """Return the rows that wait as evidence; None when they are unknown."""
     return None if load.backlog is None else Evidence("backlog", load.backlog, "rows", load.batches)
+
+
+def version(window: Window) -> tuple[int, int] | None:
+    """Return Spark's version as (3, 5); None when it is unknown."""
+    parts = (window.facts.sparkVersion or "").split(".")
+    return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
+
+
+def begins_anew(window: Window) -> str:
+    """Say what a new checkpoint costs: where it begins to read is said by the options of the sources."""
+    last = window.last
+    kinds = {kind(one.description) for one in (last.sources if last is not None else ())}
+    if kinds == {"kafka"}:
+        return (
+            "the state is lost, and Kafka is read from startingOffsets on: by default what comes from then on, so that"
+            " rows are missing; with earliest all that Kafka holds, which the sink may get twice"
+        )
+    if kinds and kinds <= {"files", "delta", "cloudFiles"}:
+        return "the state is lost, the source is read again from its beginning, and the sink may get rows twice"
+    return (
+        "the state is lost, and the source is read from where its options say, so that rows are missing or come twice"
+    )

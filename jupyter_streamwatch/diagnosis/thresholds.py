@@ -24,6 +24,7 @@ def _of(value: float, unit: str, reason: str, source: str = "judgement") -> floa
     return made
 
 
+SPARK = "Spark's own warning about snapshots (4.1 and later)"
 GUIDE = "Spark's guide, monitoring streaming queries"
 MEASURED = "measured on local Spark 4.3 and 3.5"
 
@@ -89,6 +90,8 @@ class Thresholds:
     skew: float = _of(5.0, "x median task", "Ordinary tasks of one stage stay within 2 to 3.")
     skew_least: float = _of(1_000.0, "ms", "A shorter task holds up nothing.")
 
+    uneven: float = _of(2.0, "x median rows", "A task with as many rows as the others has no more to do.")
+
     # Partitions and state
     partitions: float = _of(32, "partitions", "Fewer cost little even on two cores.", MEASURED)
     partition_rows: float = _of(10, "rows a partition", "A task costs as much as thousands of rows.", MEASURED)
@@ -101,6 +104,9 @@ class Thresholds:
     state_steady: float = _of(0.7, "of the first half's growth", "Less in the second half: keys come back and fill it.")
     state_least: float = _of(100, "rows", "A few keys are no growth.")
 
+    snapshot_lag: float = _of(50, "batches", "Five times as many as usually lie between two snapshots.", SPARK)
+    snapshot_age: float = _of(600_000.0, "ms", "Ten rounds of the state store's maintenance.", SPARK)
+
     # Event time
     ahead: float = _of(300_000.0, "ms", "Clocks of devices are wrong by less.")
     late_share: float = _of(0.001, "of the rows", "Fewer dropped rows are what a watermark is for.")
@@ -109,6 +115,8 @@ class Thresholds:
     watermark_batches: float = _of(5, "batches", "Watermarks move after each batch with newer rows.")
 
     # Sources
+    small_files: float = _of(1_000, "files", "Fewer are listed and opened in a moment.")
+    small_file: float = _of(1024.0**2, "bytes", "Opening a file costs as much as reading megabytes of it.")
     stuck_source: float = _of(10, "batches", "A source that has rows is read in every batch.")
 
     def __post_init__(self) -> None:

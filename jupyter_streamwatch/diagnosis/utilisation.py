@@ -79,7 +79,9 @@ class Load:
 
 
 def load(window: Window) -> Load:
-    """Measure the load over the window."""
+    """Measure the load over the window; the batch times of real-time mode say nothing about it."""
+    if window.real_time:
+        return _of_real_time(window)
     judged = len(known(window.total))
     band = _band(window)
     trend, change, backlog, batches = _backlog(window)
@@ -108,6 +110,27 @@ def load(window: Window) -> Load:
         draining=late and _drains(recent_rows[-10:], window),
         swelling=late and _swells(recent_rows, window) and _swells(recent_time, window),
         limited=len(recent_rows) >= 5 and max(recent_rows[-10:]) <= 1.01 * min(recent_rows[-10:]),
+    )
+
+
+def _of_real_time(window: Window) -> Load:
+    trend, change, backlog, batches = _backlog(window)
+    return Load(
+        judged=0,
+        typical=None,
+        interval=None,
+        utilisation=None,
+        band=None,
+        busy=None,
+        rows=window.usual("numInputRows"),
+        backlog=backlog,
+        trend=trend,
+        change=change,
+        remaining=None,
+        batches=batches,
+        draining=False,
+        swelling=False,
+        limited=False,
     )
 
 

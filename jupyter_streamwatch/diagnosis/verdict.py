@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis import overruns
 from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
+from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.statistics import median
 from jupyter_streamwatch.text.numbers import duration, middle, number, percent, rate
@@ -102,6 +103,8 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
     mine = record is not None and window.owns(record)
     if window.rows == 0 and not mine:
         if window.trigger is not None and window.trigger.kind in _NO_PROGRESS:
+            if window.real_time:
+                return "running", "Real-time mode reports progress when its first batch ends, which takes minutes."
             return "running", "Spark reports no progress in this mode."
         if (late := overruns.verdict(window)) is not None:
             return late
@@ -111,12 +114,12 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
         if status is not None and status.message.startswith("Waiting for data"):
             return "idle", "The query has started and waits for its first data."
         return "starting", "The query has started; no batch is done yet."
-    if window.idle:
+    if window.idle and not window.real_time:
         return "idle", f"No new data has come since {'the last batch' if window.rows else 'the query started'}."
     return None
 
 
-def _busy(window: Window, load: Load) -> Verdict:
+def _busy(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
     t = window.t
     if load.trend == "grows":
         return "falling-behind", f"{_backlog(load)}, growing by {rate(load.change)}."
@@ -125,6 +128,8 @@ def _busy(window: Window, load: Load) -> Verdict:
         return "catching-up", f"{_backlog(load)}, shrinking by {rate(-(load.change or 0.0))}{left}."
     if window.once:
         return "running", "The query works through what was there when it started, then ends."
+    if window.real_time:
+        return "running", _real_time(window)
     if load.judged < t.min_batches or load.typical is None:
         return overruns.verdict(window) or ("running", _too_few(window, load))
     if load.interval:
@@ -132,14 +137,34 @@ def _busy(window: Window, load: Load) -> Verdict:
     return _by_pauses(window, load)
 
 
+def _real_time(window: Window) -> str:
+    """Say what tells how late rows are, as the length of a batch does not."""
+    said = "Batches of real-time mode last as long as they are told, so their length is no lateness."
+    measured = window.last.rtmMetrics.get("e2eLatencyMs") if window.last is not None else None
+    late = v.number(measured.get("P99")) if isinstance(measured, dict) else None
+    return said if late is None else f"{said} 99 % of the rows took at most {duration(late)} from end to end."
+
+
 def _too_few(window: Window, load: Load) -> str:
-    """How many batches with data there are, of which the first of a run is no measure, and how many it takes."""
-    there, lacking = sum(window.data), window.t.min_batches - load.judged
-    were = "was" if there == 1 else "were"
-    return f"Too few batches with data to judge: {there} {were} read, and {lacking:g} more would tell."
+    """Say how many batches there are, and what the last one is known to have left."""
+    data, settled, needed = sum(window.data), len(window.settled), f"{window.t.min_batches:g}"
+    said = f"Too few batches with data to judge: {data} of {needed}."
+    if not data:
+        said = "No batch with data to judge yet."
+    elif load.judged < settled:
+        said = f"Too few batches whose time is known: {load.judged} of {needed}."
+    elif settled < data:
+        said = f"Too few batches with data to judge: {data}; {needed} are needed after the first one of a run."
+    last = window.with_data[-1] if window.with_data else None
+    rows = last.numInputRows if last is not None else None
+    waiting = last.backlog if last is not None else None
+    if rows and waiting and waiting >= rows:
+        said += f" {number(waiting)} rows wait, as many as {number(round(waiting / rows))} such batches take."
+    return said
 
 
-def _by_interval(window: Window, load: Load) -> Verdict:
+def _by_interval(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
+    t = window.t
     against = (
         f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
     )
@@ -154,18 +179,14 @@ def _by_interval(window: Window, load: Load) -> Verdict:
         return "at-capacity", f"Most {against[0].lower()}{against[1:]}; quicker ones make up for it."
     if load.band == "near":
         return "at-capacity", f"{against}: hardly any time is left."
-    return "keeping-up", _rarely(load) or f"{against}."
-
-
-def _rarely(load: Load) -> str | None:
-    """Say how a query keeps up though its batches are longer than the interval: rows come less often than that."""
-    if load.utilisation is None or load.utilisation <= 1 or load.busy is None:
-        return None
-    took, every = told_apart(load.typical, load.interval), duration(load.interval)
-    return (
-        f"The query works {percent(load.busy)} of the time and waits in between. Each batch takes {took}, longer"
-        f" than the {every} trigger interval: its results come that late, and nothing piles up."
-    )
+    if load.utilisation is not None and load.utilisation > 1:
+        took, interval = told_apart(load.typical, load.interval), duration(load.interval)
+        busy = f" Between batches the query waits: it is busy {percent(load.busy)} of the time."
+        return "keeping-up", (
+            f"Batches take {took}, longer than the {interval} trigger interval, so results are that late."
+            + (busy if load.busy is not None and load.busy < t.busy else "")
+        )
+    return "keeping-up", f"{against}."
 
 
 def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case

@@ -70,6 +70,8 @@ class Window:
         if self.trigger is None and self.history.inserted:
             # Records that came newest first, as some logs list them: the history infers only from starts in order.
             self.trigger = inferred(*map(self.column, STARTS))
+        if (self.trigger is None or self.trigger.origin == "inferred") and any(one.rtmMetrics for one in self.records):
+            self.trigger = Trigger("realTime", None, "inferred")  # its batches start as regularly as those of another
         self.capacity: Capacity | None = None  # kept here because several rules ask for the fit
         kinds = self.column("kind")
         self.data = [True] * self.rows if kinds and min(kinds) > 0 else [kind > 0 for kind in kinds]
@@ -89,6 +91,11 @@ class Window:
     def once(self) -> bool:
         """Whether the trigger works through what is there and ends."""
         return self.trigger is not None and self.trigger.kind in ONCE
+
+    @property
+    def real_time(self) -> bool:
+        """Whether batches last as long as they are told, while rows are written all the time."""
+        return self.trigger is not None and self.trigger.kind == "realTime"
 
     @property
     def idle(self) -> bool:
@@ -271,14 +278,11 @@ class Window:
 def is_idle(record: Progress) -> bool:
     """Whether a record says that no batch ran.
 
-    Where the rows are missing, neither an excerpt without times nor one whose offsets or state moved says so.
+    Where the rows are missing, an excerpt does not: only a record that names no batch at all.
     """
     if record.kind != "idle" or record.numInputRows is not None:
         return record.kind == "idle"
-    told = record.batchId is not None or record.stateOperators or record.sources
-    excerpt = told and not record.durationMs.keys() - {"triggerExecution"}
-    moved = any(s.moved for s in record.sources) or any(o.numRowsUpdated for o in record.stateOperators)
-    return not (excerpt or moved)
+    return record.batchId is None and not record.stateOperators and not record.sources and not record.durationMs
 
 
 def inferred(starts: Sequence[float], durations: Sequence[float], ids: Sequence[float]) -> Trigger | None:

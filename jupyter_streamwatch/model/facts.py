@@ -33,6 +33,8 @@ class Facts:
         pythonUdf: Whether the plan calls Python.
         foreachBatch: Whether a ``foreachBatch`` function writes the result.
         rateLimit: Options of the sources that limit a batch, as (name, value).
+        lenient: Options of the sources, and settings of the session, that let rows go by without an error, as (name,
+            value): ``failOnDataLoss`` and ``ignoreMissingFiles``.
         shape: What the query is, for a later comparison with another one on the same checkpoint.
         overruns: Batches of which a log says that they took longer than the interval, in order, as (ms at which it
             says so, on the log's own clock; interval in ms; batch time in ms).
@@ -55,6 +57,7 @@ class Facts:
     pythonUdf: bool | None = None
     foreachBatch: bool | None = None
     rateLimit: tuple[tuple[str, str], ...] | None = None
+    lenient: tuple[tuple[str, str], ...] | None = None
     shape: Shape | None = None
     overruns: tuple[tuple[float | None, float, float], ...] = ()
     why: Mapping[str, str] = field(default_factory=dict)

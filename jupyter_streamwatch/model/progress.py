@@ -136,6 +136,7 @@ class Progress(Record):
 
     Ids are text, ``timestamp`` is the ISO text as sent (the start of the batch), ``batchDuration`` and the parts of
     ``durationMs`` are milliseconds, rates are rows a second. What is missing, not finite or impossible is None.
+    ``rtmMetrics`` is there in some versions' records of real-time mode alone, so it is no item of the others.
     """
 
     id: str | None = None
@@ -153,6 +154,12 @@ class Progress(Record):
     numInputRows: int | None = None
     inputRowsPerSecond: float | None = None
     processedRowsPerSecond: float | None = None
+    rtmMetrics: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain dicts and lists, ready for JSON."""
+        plain = Record.to_dict(self)
+        return plain | {"rtmMetrics": self.rtmMetrics} if self.rtmMetrics else plain
 
     @property
     def kind(self) -> Kind:
@@ -179,7 +186,7 @@ class Progress(Record):
 
 
 for _record in (StateOperatorProgress, SourceProgress, SinkProgress, Progress):
-    _record.names = tuple(f.name for f in fields(_record))
+    _record.names = tuple(f.name for f in fields(_record) if f.name != "rtmMetrics")
 
 # A record has at least one of these; fewer would take any JSON object for progress.
 _TELLING = ("durationMs", "sources", "stateOperators", "batchId", "numInputRows")
@@ -224,6 +231,7 @@ def parse(x: Any) -> Progress:
         numInputRows=_total([source.numInputRows for source in sources]) if rows is None else rows,
         inputRowsPerSecond=_total([s.inputRowsPerSecond for s in sources]) if ingested is None else ingested,
         processedRowsPerSecond=_total([s.processedRowsPerSecond for s in sources]) if processed is None else processed,
+        rtmMetrics=dict(v.items(v.plain(v.decoded(record.get("rtmMetrics"))))),
     )
 
 

@@ -21,6 +21,7 @@ _EVENT_TIMES = ("watermark", "max", "min", "avg")
 _SOURCE = ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond", "backlog")
 _DROPPED = "numRowsDroppedByWatermark"
 _SUMS = tuple((name, f"state.{name}") for name in STATE)
+_DROPPED = "state.numRowsDroppedByWatermark"
 _OPERATORS = tuple(tuple((name, f"state[{i}].{name}") for name in STATE) for i in range(PARTS_SHOWN))
 _SOURCES = tuple(tuple(f"source[{i}].{name}" for name in _SOURCE) for i in range(PARTS_SHOWN))
 
@@ -68,6 +69,10 @@ def _state(p: Progress, found: dict[str, float]) -> None:
             total = sum(value for value in values if value is not None) or None
         if total is not None:
             found[column] = total
+    if _DROPPED not in found:  # what one operator is known to have dropped was dropped, whatever another one lacks
+        dropped = sum(operator.numRowsDroppedByWatermark or 0 for operator in operators)
+        if dropped:
+            found[_DROPPED] = dropped
 
 
 def _sources(p: Progress, waiting: list[int | None], found: dict[str, float]) -> None:

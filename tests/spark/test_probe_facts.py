@@ -44,6 +44,7 @@ def test_a_file_query_with_everything(spark, tmp_path):
     assert facts.checkpoint == f"{tmp_path}/cp"
     assert facts.temporaryCheckpoint is False
     assert facts.rateLimit == (("maxFilesPerTrigger", "3"),)
+    assert facts.lenient == (("ignoreMissingFiles", "false"),)
     assert (facts.watermarks, facts.stateful, facts.pythonUdf, facts.foreachBatch) == ((), (), False, False)
     assert facts.sparkVersion == spark.version
     assert facts.why == {}

@@ -28,6 +28,9 @@ COLUMNS = {
     "tasks.inputRows",
     "tasks.queueMs",
     "tasks.busyMs",
+    "tasks.cachedRdds",
+    "tasks.rows.median",
+    "tasks.rows.max",
 }
 
 
@@ -56,6 +59,33 @@ def test_a_stateful_batch_of_200_partitions(spark, tmp_path):
     assert tasks["tasks.runTimeMs.median"] <= tasks["tasks.runTimeMs.max"] <= tasks["tasks.runTimeMs"]
     assert 0 < tasks["tasks.busyMs"] <= progress["durationMs"]["addBatch"] + 50
     assert 0 <= tasks["tasks.queueMs"] < progress["durationMs"]["addBatch"]
+
+
+def test_the_rows_of_the_fullest_task(spark, tmp_path):
+    """As the tasks of the longest stage read them from the shuffle."""
+    add_file(tmp_path / "in", "a.json", [{"n": 1}] * 90 + [{"n": n} for n in range(2, 12)])
+
+    def slow(groups: Any) -> Any:
+        for group in groups:
+            time.sleep(0.01 * len(group))
+            yield group
+
+    frame = files(spark, tmp_path / "in").repartition(4, "n").mapInPandas(slow, "n long")
+    _, tasks = run_once(spark, frame)
+    assert tasks["tasks.rows.max"] >= 90 > tasks["tasks.rows.median"]
+
+
+def test_cached_data_is_counted(spark, tmp_path):
+    """What a function caches and does not release."""
+
+    def leave(frame: Any, _batch: int) -> None:
+        frame.repartition(4, "n").persist().count()
+
+    add_file(tmp_path / "in", "a.json", [{"n": 1}] * 90 + [{"n": n} for n in range(2, 12)])
+    _, before = run_once(spark, files(spark, tmp_path / "in"))
+    _, tasks = run_once(spark, files(spark, tmp_path / "in"), each=leave)
+    spark.catalog.clearCache()
+    assert tasks["tasks.cachedRdds"] == before["tasks.cachedRdds"] + 1
 
 
 def test_a_driver_that_does_other_things(spark, tmp_path):

@@ -16,7 +16,7 @@ CODES = (
     "offset-rewind slow-checkpoint pinned-conf temporary-checkpoint replayed-batch state-growth state-commit-slow "
     "state-memory state-reload watermark-unset watermark-ahead watermark-stuck late-rows-dropped results-pending "
     "sink-not-idempotent source-not-replayable query-failed duplicate-query metric-unreliable no-progress-mode "
-    "missed-progress"
+    "missed-progress snapshot-upload-lag rows-lost limit-ignored cache-not-released executor-lost small-files"
 )
 VERDICTS = (
     "failed finished stopped stuck starting idle falling-behind catching-up at-capacity keeping-up running unknown"

@@ -54,15 +54,15 @@ def only(text):
     [
         ("021", "running", "At least 57 of 700 rows"),
         ("023", "running", "At least 4 rows"),
-        ("024", "running", "Too few batches"),
+        ("024", "running", "to judge"),
         ("025", "idle", "went on at batch 8; batch 7 was the last one done"),
         ("027", "idle", "No new data has come since the last batch"),
         ("028", "falling-behind", "4 batches in a row took 23.1 s to 31 s of the 20 s trigger interval"),
         ("029", "failed", "up to 600 rows .*900 to 1,500"),
         ("030", "failed", "kind: not-serializable"),
         ("061", "failed", "error: amount is null"),
-        ("070", "running", "1 was read"),
-        ("072", "keeping-up", "waits in between"),
+        ("070", "running", "to judge: 1"),
+        ("072", "keeping-up", "Between batches the query waits"),
         ("085", None, "meter.reads partition 0 up to 1,234"),
     ],
 )

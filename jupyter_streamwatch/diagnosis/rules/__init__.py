@@ -7,6 +7,8 @@ from jupyter_streamwatch.diagnosis.rules import (  # noqa: F401 - each registers
     delivery,
     event_time,
     failures,
+    growth,
+    lost,
     metrics,
     partitions,
     processing,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import batch_time, gathered, seen, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.measure import (
+    batch_time,
+    begins_anew,
+    gathered,
+    seen,
+    severity,
+    shorter,
+    slow_part,
+    version,
+)
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.diagnosis.window import CHECKPOINT, DISCOVERY
@@ -26,10 +35,7 @@ _PINNED = {
     " policy from the checkpoint and not from the session.",
 }
 """Settings beside the shuffle partitions that a checkpoint keeps and that people change, and why it keeps them."""
-_NEW_CHECKPOINT = (
-    "A new checkpoint takes the new {}: the state is lost, the source is read again from its beginning, and the sink"
-    " may get rows twice."
-)
+_NEW_CHECKPOINT = "A new checkpoint takes the new {}: {}."
 _S3 = ("s3://", "s3a://", "s3n://")
 
 
@@ -63,9 +69,12 @@ def slow_checkpoint(window: Window, load: Load) -> Hint | None:
             ' "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager")'
         )
         fix = "Write the checkpoint without renaming (Spark 3.3 and later, with hadoop-cloud). " + fix
-    elif window.facts.stateful == () and "Kafka" in window.sink:
+    elif window.facts.stateful == () and window.sink_kind == "kafka" and not window.once and _asynchronous(window):
         code = '.option("asyncProgressTrackingEnabled", "true")'
-        fix = "Write the progress asynchronously (stateless, to Kafka; at-least-once, as that sink is). " + fix
+        fix = (
+            "Write the progress asynchronously (Spark 3.4 and later, stateless, to Kafka; at-least-once, as that sink"
+            " is). " + fix
+        )
     return Hint(
         code="slow-checkpoint",
         severity=severity(load, slow),
@@ -119,7 +128,7 @@ def _pinned_setting(window: Window, last: Progress) -> Hint | None:
                 Evidence(f"{one.name} of the session", one.session),
             ),
             cause=what,
-            fix=_NEW_CHECKPOINT.format("setting"),
+            fix=_NEW_CHECKPOINT.format("setting", begins_anew(window)),
             code_fix=_location(f"{path}_{wanted}") if path else None,
             link=CHANGES,
         )
@@ -147,7 +156,7 @@ def _pinned_partitions(window: Window, last: Progress) -> Hint | None:
         cause="State is spread by key over a fixed number of partitions, so Spark takes the number from the"
         " checkpoint and"
         " not from the session.",
-        fix=_NEW_CHECKPOINT.format("number"),
+        fix=_NEW_CHECKPOINT.format("number", begins_anew(window)),
         code_fix=_location(f"{window.facts.checkpoint}_{wanted}_partitions") if window.facts.checkpoint else None,
         link=CHANGES,
     )
@@ -183,20 +192,29 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
     if planned is None and not _unplanned(first, window.ran[1:]):
         return None
     idempotent = any(word in window.sink for word in ("FileSink", "Delta"))
-    what = (
-        "This sink skips a batch that it has already written, so nothing is doubled."
-        if idempotent
-        else "Rows that the sink had got before the failure are there twice, unless what writes them skips a"
-        " batchId that"
-        " it has already written."
-    )
+    rows = first.numInputRows
+    empty = rows == 0 and not (first.stateOperators or window.foreach)
+    harmless = idempotent or empty or window.sink_kind in ("console", "memory", "noop")
+    if empty:
+        what = "The batch had no rows, so nothing is doubled."
+    elif idempotent:
+        what = "This sink skips a batch that it has already written, so nothing is doubled."
+    elif harmless:
+        what = "This sink is for looking only: nothing that lasts is doubled."
+    else:
+        what = (
+            "What the sink had got of this batch before the failure is there twice, unless what writes it skips a"
+            " batchId that it has already written."
+        )
+        if rows == 0:
+            what = f"The batch read no rows, but it may have written results from the state. {what}"
     return Hint(
         code="replayed-batch",
-        severity="info" if idempotent else "warning",
+        severity="info" if harmless else "warning",
         title=f"Batch {first.batchId} ran again after the restart",
         evidence=(
             Evidence("first batch of the run", first.batchId, "", (first.batchId,)),
-            Evidence("numInputRows", first.numInputRows or 0, "rows", (first.batchId,)),
+            *([] if rows is None else [Evidence("numInputRows", rows, "rows", (first.batchId,))]),
             *([Evidence("planned at", planned, "time", (first.batchId,))] if planned is not None else []),
             *_both_runs(window),
         ),
@@ -205,10 +223,16 @@ def replayed_batch(window: Window, load: Load) -> Hint | None:
         " same offsets.",
         fix=what,
         code_fix=None
-        if idempotent or not window.foreach_batch
+        if harmless or not window.foreach_batch
         else '.option("txnAppId", "<name of this checkpoint>").option("txnVersion", batch_id)  # a Delta write',
         link=API + "#foreachbatch" if window.foreach_batch else RECOVERY,
     )
+
+
+def _asynchronous(window: Window) -> bool:
+    """Whether Spark may write its progress asynchronously: not before 3.4."""
+    spark = version(window)
+    return spark is None or spark >= (3, 4)
 
 
 def card_of(window: Window) -> Card | None:

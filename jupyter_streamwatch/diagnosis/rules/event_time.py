@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.lateness import code_for, column_name, delay, held_back, needed_delays, window_length
-from jupyter_streamwatch.diagnosis.measure import count, gathered
+from jupyter_streamwatch.diagnosis.measure import begins_anew, count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.model.progress import epoch_ms
@@ -86,9 +86,8 @@ def watermark_ahead(window: Window, load: Load) -> Hint | None:
         cause="One row with an event time in the future is enough: the watermark follows the newest row seen and"
         " never goes"
         " back, so rows of now are dropped as late.",
-        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: a new one is needed"
-        " (its state"
-        " is lost, the source is read again, the sink may get rows twice), or wait until the time has come.",
+        fix="Filter such rows before withWatermark. The watermark is kept in the checkpoint: wait until the time has"
+        f" come, or take a new one; then {begins_anew(window)}.",
         code_fix=f'.filter(F.col("{column}") < F.current_timestamp() + F.expr("INTERVAL 5 MINUTES"))',
         link=WATERMARK,
     )
@@ -229,23 +228,25 @@ def results_pending(window: Window, load: Load) -> Hint | None:
     last = window.ran[-1] if window.ran else None
     if last is None or len(records) < window.t.min_batches or "watermark" not in last.eventTime:
         return None
-    if any(one.sink.numOutputRows != 0 for one in window.ran):
+    proof = _nothing_out(window)
+    if proof is None:
         return None
     # Only an aggregation's rows are results: those of a join wait for partners, those of a deduplication for copies.
     waiting = sum(one.numRowsTotal or 0 for one in last.stateOperators if one.operatorName in _AGGREGATIONS)
     if not waiting or not any(one.numRowsUpdated for record in records for one in record.stateOperators):
         return None
+    since_start = window.ran[0].batchId == 0
     mark = epoch_ms(last.eventTime["watermark"]) or 0.0
     oldest = min((at for one in records if (at := epoch_ms(one.eventTime.get("min")))), default=None)
     newest = max((at for one in records if (at := epoch_ms(one.eventTime.get("max"))) is not None), default=None)
-    ends = _next_end(window, max(oldest, mark)) if oldest is not None else None
+    ends = _next_end(window, oldest, mark) if oldest is not None else None
     return Hint(
         code="results-pending",
         severity="info",
         title=f"{number(waiting)} {'result waits' if waiting == 1 else 'results wait'} in the state;"
-        " none has come out yet",
+        + (" none has come out yet" if since_start else f" none came out of the last {len(window.ran)} batches"),
         evidence=gathered(
-            Evidence("numOutputRows", 0, "rows", _ids(records)),
+            Evidence(proof, 0, "rows", _ids(records)),
             Evidence("numRowsTotal", waiting, "rows", _ids([last])),
             Evidence("eventTime.watermark", mark, "time", _ids([last])) if mark else None,
             Evidence("eventTime.min", oldest, "time", _ids(records)) if oldest is not None else None,
@@ -253,30 +254,77 @@ def results_pending(window: Window, load: Load) -> Hint | None:
             Evidence("next window ends", ends, "time") if ends is not None else None,
         ),
         cause="Append mode writes a result once, when it can no longer change: when the watermark has passed its end.",
-        fix=_awaited(oldest, ends, mark, delay(window))
-        + " Update mode shows results at once, and again when they change.",
+        fix=_awaited(window, oldest if since_start else None, newest, ends, mark)
+        + (" Update mode shows results at once, and again when they change." if _updates(window) else ""),
         link=API + "#output-modes",
     )
 
 
-def _next_end(window: Window, at: float) -> float | None:
-    """Return the end of the tumbling window around ``at``; Spark counts windows from the epoch."""
+def _nothing_out(window: Window) -> str | None:
+    """Return the name of the number that says that no result came out; None where one did, or nothing tells.
+
+    Where the sink does not count its rows: in append mode a result comes out as it is removed from the state.
+    """
+    if all(one.sink.numOutputRows == 0 for one in window.ran):
+        return "numOutputRows"
+    if window.facts.outputMode != "append" or any(one.sink.numOutputRows is not None for one in window.ran):
+        return None
+    removed = [
+        operator.numRowsRemoved
+        for one in window.ran
+        for operator in one.stateOperators
+        if operator.operatorName in _AGGREGATIONS
+    ]
+    return "numRowsRemoved" if removed and all(rows == 0 for rows in removed) else None
+
+
+def _updates(window: Window) -> bool:
+    """Whether the query could run in update mode: not every sink takes it, and a session window has none."""
+    last = window.last
+    sessions = any((one.operatorName or "").startswith("session") for one in (last.stateOperators if last else ()))
+    return not sessions and window.sink_kind in ("kafka", "foreachBatch", "foreach", "console", "memory", "noop")
+
+
+def _next_end(window: Window, oldest: float, mark: float) -> float | None:
+    """Return the end of the tumbling window that comes out next; Spark counts windows from the epoch.
+
+    That is the one that the watermark is in, or a later one with the oldest row: unless rows from before the records
+    that are known are in one between.
+    """
     length = window_length(window)
-    return (at // length + 1) * length if length else None
+    if not length:
+        return None
+    ends = (max(oldest, mark) // length + 1) * length
+    ids = window.column("batchId")
+    all_known = bool(ids) and ids[0] == 0 and window.records[0].batchId == 0
+    return ends if all_known or ends - length <= mark else None
 
 
-def _awaited(oldest: float | None, ends: float | None, mark: float, wait: float | None) -> str:
+def _awaited(window: Window, oldest: float | None, newest: float | None, ends: float | None, mark: float) -> str:
     """Say which window comes out next and what event time it waits for, as far as both are known."""
     now = f"Now the watermark is at {when(mark)}." if mark else "Now the watermark is unset."
+    wait = delay(window)
+    last = window.last
+    if last is not None and len(last.sources) > 1:
+        idle = _idle_sources(list(window.with_data))
+        which = f" {' and '.join(idle)} had no rows lately." if idle else ""
+        until = f"the end of its window, {when(ends)}" if ends is not None else "the end of its window"
+        return (
+            f"The next result comes out when the watermark has passed {until}. With several inputs it is that of the"
+            f" slowest one, unless multipleWatermarkPolicy is max.{which} {now}"
+        )
+    if ends is not None and wait is not None and newest is not None and newest >= ends + wait:
+        return f"The next is the window that ends at {when(ends)}: it comes out in the next batch. {now}"
     if ends is not None:
         needs = "the watermark has passed that"
         if wait is not None:
             needs = f"a row with an event time of {when(ends + wait)} or later has come"
             needs += f" (the delay is {duration(wait)})" if wait else ""
         return f"The next is the window that ends at {when(ends)}: it comes out in the batch after {needs}. {now}"
-    which = f"The first is the window with {when(oldest)}" if oldest is not None else "The first is the oldest window"
+    which = f"The first is the window with {when(oldest)}: it" if oldest is not None else "A result"
     later = f", {duration(wait)} behind the newest row," if wait is not None else ""
-    return f"{which}: it comes out when the watermark{later} has passed its end. {now}"
+    ended = "its end" if oldest is not None else "the end of its window"
+    return f"{which} comes out when the watermark{later} has passed {ended}. {now}"
 
 
 def _unset(record: Progress) -> bool:

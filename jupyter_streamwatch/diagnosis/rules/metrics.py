@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_streamwatch.diagnosis.measure import count
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
+from jupyter_streamwatch.text.numbers import duration
 from jupyter_streamwatch.text.spark_names import source as source_name
 
 if TYPE_CHECKING:
@@ -16,25 +17,35 @@ if TYPE_CHECKING:
 MONITORING = API + "#monitoring-streaming-queries"
 
 
-@rule("no-progress-mode", "Spark reports no progress in this trigger mode.")
+@rule("no-progress-mode", "Spark reports no progress in this trigger mode, or only once in a long while.")
 def no_progress_mode(window: Window, load: Load) -> Hint | None:
-    """Say that a continuous or real-time query sends no progress."""
+    """Say that a continuous query sends no progress, and when the first one of a real-time query comes."""
     del load
     trigger = window.trigger
     if trigger is None or trigger.kind not in ("continuous", "realTime") or window.rows:
         return None
-    mode = "continuous" if trigger.kind == "continuous" else "real-time"
+    if trigger.kind == "realTime":
+        every = f"after {duration(trigger.interval_ms)}" if trigger.interval_ms else "minutes after its start"
+        return Hint(
+            code="no-progress-mode",
+            severity="info",
+            title=f"Real-time mode reports its first progress {every}",
+            evidence=(Evidence("trigger", trigger.kind),),
+            cause="Its batches last as long as the trigger says. Each reports rows, rates and offsets when it ends;"
+            " rows are written all the time.",
+            fix="Wait for the end of the first batch. How late rows are is measured at the sink.",
+            link=GUIDE + "real-time-mode.html",
+        )
     return Hint(
         code="no-progress-mode",
         severity="info",
-        title=f"Spark reports no progress in {mode} mode",
+        title="Spark reports no progress in continuous mode",
         evidence=(Evidence("trigger", trigger.kind),),
-        cause=f"A {mode} query has no micro-batches, so there are no batch times, rates or offsets to show; its"
-        f" start, its"
-        " status and its end are known.",
-        fix="Measure at the sink, or run the query for a while with a processing-time trigger: the checkpoint fits"
-        " both.",
-        link=GUIDE + ("performance-tips.html" if mode == "continuous" else "real-time-mode.html"),
+        cause="A continuous query has no micro-batches, so there are no batch times, rates or offsets to show; its"
+        " start, its status and its end are known.",
+        fix="Measure at the sink, or run a copy of the query with a processing-time trigger and a checkpoint of its"
+        " own: it does not run on one of continuous mode.",
+        link=GUIDE + "performance-tips.html",
     )
 
 
@@ -95,7 +106,7 @@ def metric_unreliable(window: Window, load: Load) -> Hint | None:
                 severity="info",
                 title="The memory of the RocksDB state is not reported",
                 evidence=(Evidence("numRowsTotal", operator.numRowsTotal, "rows", ids),),
-                cause="This Spark version reports 0 bytes for RocksDB state that has rows.",
+                cause="Some versions of Spark report 0 bytes for RocksDB state that has rows.",
                 fix="Look at the memory of the executors' processes instead: RocksDB lives outside the JVM's heap.",
                 link=API + "#rocksdb-state-store-implementation",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.measure import count, gathered
+from jupyter_streamwatch.diagnosis.measure import begins_anew, count, gathered
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.result import Effect, Evidence, Hint
 from jupyter_streamwatch.model.statistics import median
@@ -67,9 +67,8 @@ def too_many_partitions(window: Window, load: Load) -> Hint | None:
         cause="Each batch starts a task for every partition, and each task loads and saves its part of the state,"
         " however"
         " few rows it has.",
-        fix=f"Use about {keep} partitions. The number is pinned in the checkpoint at the first start: the query needs a"
-        " new checkpoint, which loses its state, reads the source from its beginning and may write rows to the"
-        " sink again.",
+        fix=f"Use about {keep} partitions. The number is pinned in the checkpoint at the first start, so the query"
+        f" needs a new one: {begins_anew(window)}.",
         code_fix=f'spark.conf.set("spark.sql.shuffle.partitions", "{keep}")'
         "  # before start(), with a new checkpointLocation",
         effect=_effect(window, partitions, keep),

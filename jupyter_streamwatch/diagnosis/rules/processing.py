@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
+_COUNTED = 1_000  # rows of a task: so many blocks would be millions of rows
 TUNING = "https://spark.apache.org/docs/latest/tuning.html"
 
 
@@ -54,7 +55,12 @@ def batch_stuck(window: Window, load: Load) -> Hint | None:
         ),
         cause=cause,
         fix="Look at the stack of the thread that hangs (Spark UI, Executors, Thread Dump). Give calls to other systems"
-        " a time-out. Stopping and starting the query repeats this batch from its checkpoint.",
+        " a time-out."
+        + (
+            " The checkpoint is temporary: a query that is stopped and started begins anew."
+            if window.facts.temporaryCheckpoint
+            else " Stopping and starting the query repeats this batch from its checkpoint."
+        ),
         link=API + "#managing-streaming-queries",
     )
 
@@ -134,7 +140,8 @@ def contention(window: Window, load: Load) -> Hint | None:
         if often
         else f"{len(waited)} of the last {len(told)} batches wait about {duration(queue)} for a free core",
         evidence=(Evidence("tasks.queueMs", queue, "ms", tuple(waited)), *batch_time(window, load)),
-        cause="Tasks of other queries or jobs hold all cores; Spark starts jobs first come, first served.",
+        cause="Tasks of other queries or jobs hold all cores (Spark starts jobs first come, first served unless it is"
+        " told otherwise), or executors for it are still being started.",
         fix="Give each query a scheduler pool with spark.scheduler.mode=FAIR (set when the application starts), more"
         " cores, or a trigger interval that leaves time for the others.",
         code_fix='spark.sparkContext.setLocalProperty("spark.scheduler.pool", "this_query")'
@@ -167,10 +174,10 @@ def too_few_tasks(window: Window, load: Load) -> Hint | None:
         evidence=gathered(
             seen(window, "tasks.runTimeMs.max", "ms"), seen(window, "tasks.count", ""), *batch_time(window, load)
         ),
-        cause="The rows are in one partition (one file, one Kafka partition, a coalesce or repartition to 1), so"
-        " one core"
-        " works and the others wait.",
-        fix="Spread the rows before the expensive step; for Kafka, minPartitions splits a topic's partitions further.",
+        cause="The rows are in one partition (one file, one partition of the source, a coalesce or repartition to 1, an"
+        " aggregation without keys), so one core works and the others wait.",
+        fix="Spread the rows before the expensive step"
+        + ("; minPartitions splits the topic's partitions further." if _reads_kafka(window) else "."),
         code_fix=".repartition(spark.sparkContext.defaultParallelism)  # before the expensive step",
         effect=shorter(window, longest, low=0.2, high=0.75),
         link=TUNING + "#level-of-parallelism",
@@ -191,6 +198,7 @@ def task_skew(window: Window, load: Load) -> Hint | None:
     if level is None or not _held(window, skewed, *columns):
         return None
     longest, usual = window.usual("tasks.runTimeMs.max") or 0.0, window.usual("tasks.runTimeMs.median") or 0.0
+    cause, fix, code = _why_skewed(window)
     return Hint(
         code="task-skew",
         severity=level,
@@ -198,19 +206,40 @@ def task_skew(window: Window, load: Load) -> Hint | None:
         evidence=gathered(
             seen(window, "tasks.runTimeMs.max", "ms"),
             seen(window, "tasks.runTimeMs.median", "ms"),
+            seen(window, "tasks.rows.max", "rows"),
+            seen(window, "tasks.rows.median", "rows"),
             *batch_time(window, load),
         ),
-        cause="Most rows have the same key (or sit in one partition), so one task has most of the work.",
-        fix="Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by"
-        " aggregating in"
-        " two steps, first with a random number beside the key.",
-        code_fix=".repartition(spark.sparkContext.defaultParallelism)  # without a key, before the expensive step"
-        if window.facts.stateful == ()
-        else None,
+        cause=cause,
+        fix=fix,
+        code_fix=code,
         effect=shorter(window, longest - usual, low=0.3, high=0.9),
         link=TUNING + "#level-of-parallelism",
         share=_share(window, longest - usual),
     )
+
+
+def _why_skewed(window: Window) -> tuple[str, str, str | None]:
+    """Return (cause, fix, code) by the rows that the tasks read, which tell a full task from a slow one."""
+    most, usual = window.usual("tasks.rows.max"), window.usual("tasks.rows.median")
+    key = (
+        "Look for the frequent key (null is a usual one): filter it, handle it apart, or spread it by aggregating in"
+        " two steps, first with a random number beside the key."
+    )
+    slow = (
+        "Look at that task in the Spark UI: its executor, garbage collection and spilling, and which rows it has. Rows"
+        " that take long (large ones, a call that waits) can be spread by more partitions."
+    )
+    spread = ".repartition(spark.sparkContext.defaultParallelism)  # without a key, before the expensive step"
+    code = spread if window.facts.stateful == () else None
+    # Of cached data Spark counts blocks of many rows, and a function may have cached its batch.
+    if most is None or usual is None or (window.foreach_batch and most < _COUNTED):
+        cause = "One task has most of the work (rows with the same key, or in one partition), or it is slow itself."
+        return cause, f"{key} If the tasks have as many rows: {slow[0].lower()}{slow[1:]}", code
+    if most >= window.t.uneven * max(usual, 1.0):
+        return "Most rows have the same key (or sit in one partition), so one task has most of the work.", key, code
+    cause = "The tasks have about as many rows: one of them is slow itself, by its machine or by what its rows need."
+    return cause, slow, None
 
 
 @rule("slow-user-code", "The user's Python, or the foreach or foreachBatch function, takes the time.")
@@ -267,10 +296,10 @@ def slow_planning(window: Window, load: Load) -> Hint | None:
         severity=severity(load, slow),
         title=f"Planning takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
         evidence=(Evidence("queryPlanning", slow.ms, "ms", slow.batches), *batch_time(window, load)),
-        cause="The plan is large (many columns, nested expressions, withColumn in a loop, many unions or files),"
-        " and it is"
-        " optimised anew in each batch.",
-        fix="Make the plan smaller: one select instead of many withColumn, fewer unions, no columns that nobody reads.",
+        cause="Each batch is planned anew: a large plan takes long (many columns, nested expressions, withColumn in a"
+        " loop, many unions), and so does looking up the tables and files that it joins.",
+        fix="Make the plan smaller: one select instead of many withColumn, fewer unions, no columns that nobody reads."
+        " Keep the joined tables' files few.",
         effect=None if slow.alone else shorter(window, slow.ms),
         link="https://spark.apache.org/docs/latest/sql-performance-tuning.html",
         share=slow.share,
@@ -302,6 +331,8 @@ def _extreme(window: Window) -> tuple[float, float, tuple[int, ...], str] | None
     Where batches can be compared only what is extreme stands for itself.
     """
     t = window.t
+    if window.real_time:
+        return None
     slow = []
     shortest = t.extreme_batch if len(window.total) >= t.min_batches else t.extreme_part
     for record in window.with_data[-3:]:
@@ -437,6 +468,10 @@ def _delta_log(window: Window) -> float | None:
     if many < window.t.partitions or not window.t.dominates <= share <= _ONE_STAGE:
         return None
     return min(share, 1.0) * busy
+
+
+def _reads_kafka(window: Window) -> bool:
+    return any("Kafka" in (one.description or "") for one in (window.last.sources if window.last else ()))
 
 
 def _reads_nothing(window: Window) -> bool:

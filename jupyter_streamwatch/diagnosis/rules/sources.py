@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from jupyter_streamwatch.diagnosis.measure import batch_time, count, gathered, severity, shorter, slow_part
+from jupyter_streamwatch.diagnosis.measure import batch_time, begins_anew, count, gathered, severity, shorter, slow_part
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
 from jupyter_streamwatch.diagnosis.window import DISCOVERY
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
     from jupyter_streamwatch.diagnosis.window import Window
 
+_WILDCARD = re.compile(r"[*?\[{]")
+_ROOT = re.compile(r"^(?:file:/*|[\w+.-]+://[^/]*/?|\w+:/*|/)")
 SOURCES = API + "#input-sources"
 KAFKA = GUIDE + "structured-streaming-kafka-integration.html"
 
@@ -29,21 +33,22 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
     if slow is None or last is None:
         return None
     texts = [one.description or "" for one in last.sources]
-    files = next((text for text in texts if text.startswith("FileStreamSource[")), None)
+    # Of several sources nothing tells which one is slow.
+    files = texts[0] if len(texts) == 1 and texts[0].startswith("FileStreamSource[") else None
     code = None
     cause = "The source takes long to say what is new."
     fix = "Look at the source: its own logs and the network to it. A longer trigger interval asks less often."
     if files is not None:
         path = files.removeprefix("FileStreamSource[").rstrip("]").rstrip("/")
-        cause = "The source lists its whole directory for each batch, so it gets slower with every file in it."
+        cause = "The source lists all files below its path for each batch, so it gets slower with every one of them."
         fix = (
             "Keep the directory small: let Spark move files away once they are done (what is moved can no longer"
             " be read"
             " by others), or write to dated directories and read the newest. A longer trigger interval lists less"
             " often."
         )
-        code = f'.option("cleanSource", "archive").option("sourceArchiveDir", "{path}_done")'
-    elif any("Kafka" in text for text in texts):
+        code = _archive(path)
+    elif texts and all("Kafka" in text for text in texts):
         cause = (
             "Spark asks Kafka for the end of every partition before each batch; the brokers, or the network, are slow."
         )
@@ -52,7 +57,8 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
     return Hint(
         code="slow-source-discovery",
         severity=severity(load, slow),
-        title=f"Asking the source what is new takes {duration(slow.ms)}, {percent(slow.share)} of a batch",
+        title=f"Asking the source{'' if len(texts) < 2 else 's'} what is new takes {duration(slow.ms)},"
+        f" {percent(slow.share)} of a batch",
         evidence=gathered(
             Evidence("latestOffset + getBatch", slow.ms, "ms", slow.batches),
             *(() if slow.alone else batch_time(window, load)),
@@ -64,6 +70,19 @@ def slow_source_discovery(window: Window, load: Load) -> Hint | None:
         link=KAFKA if code is None and "Kafka" in cause else SOURCES,
         share=slow.share,
     )
+
+
+def _archive(path: str) -> str:
+    """Return the options that move done files away: to a plain directory beside what the source's path matches.
+
+    Spark refuses one that the source would read again, and takes a wildcard there for a name.
+    """
+    plain = _WILDCARD.split(path)[0]
+    folder = plain.rpartition("/")[0] if plain != path else path
+    # A bucket, or the root of a file system, has nothing beside it.
+    beside = f"{folder}_done" if _ROOT.sub("", folder) else "<a directory beside the input>"
+    archive = json.dumps(beside, ensure_ascii=False)
+    return f'.option("cleanSource", "archive").option("sourceArchiveDir", {archive})'
 
 
 @rule("source-stuck", "A source has rows that no batch takes.")
@@ -88,8 +107,9 @@ def source_stuck(window: Window, load: Load) -> Hint | None:
                 Evidence(f"numInputRows of {name}", 0, "rows", ids),
             ),
             cause="Its end offset does not move, although the source says that there are newer rows.",
-            fix="Look at the limits of this source (maxOffsetsPerTrigger is shared by its partitions) and at its"
-            " permissions.",
+            fix="Look at the limits of this source"
+            + (" (maxOffsetsPerTrigger is shared by its partitions)" if "Kafka" in (seen[-1].description or "") else "")
+            + " and at its permissions.",
             link=KAFKA if "Kafka" in (seen[-1].description or "") else SOURCES,
         )
     return None
@@ -123,8 +143,7 @@ def offset_rewind(window: Window, load: Load) -> Hint | None:
                 " two places"
                 " are lost or come twice.",
                 fix="Make sure that the topic is the right one. If it was made again on purpose, start with a new"
-                " checkpoint:"
-                " state is lost and the sink may get rows twice. failOnDataLoss=true (the default) stops instead.",
+                f" checkpoint: {begins_anew(window)}. failOnDataLoss=true (the default) stops instead.",
                 link=KAFKA,
             )
     return None

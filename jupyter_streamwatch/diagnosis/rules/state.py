@@ -1,16 +1,26 @@
-"""Rules about state: growth without end, slow commits, memory, reloading."""
+"""Rules about state: slow commits, snapshots that lag, memory, reloading."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from jupyter_streamwatch.diagnosis.lateness import column_name
-from jupyter_streamwatch.diagnosis.measure import Slow, at_once, batch_time, count, gathered, matters, seen, shorter
+from jupyter_streamwatch.diagnosis.measure import (
+    Slow,
+    at_once,
+    batch_time,
+    begins_anew,
+    count,
+    gathered,
+    matters,
+    seen,
+    shorter,
+    version,
+)
 from jupyter_streamwatch.diagnosis.registry import API, rule
 from jupyter_streamwatch.diagnosis.result import Evidence, Hint
-from jupyter_streamwatch.model.statistics import held, known, median, surely
-from jupyter_streamwatch.text.numbers import duration, number, size
+from jupyter_streamwatch.model.statistics import held, median
+from jupyter_streamwatch.text.numbers import duration, size
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
@@ -22,34 +32,8 @@ _ROCKSDB = (
     ' "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")'
     "  # before start(), with a new checkpointLocation"
 )
+_UPLOADED = "SnapshotLastUploaded.partition_"
 _CHANGELOG = 'spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")'
-
-
-@rule("state-growth", "State grows from batch to batch and nothing is removed.")
-def state_growth(window: Window, load: Load) -> Hint | None:
-    """Raise when the rows in the state keep growing, none is removed, and the reason is known."""
-    del load
-    rows = _growth(window)
-    if rows is None:
-        return None
-    reason = _reason(window)
-    if reason is None:
-        return None
-    first, last = window.ends()
-    return Hint(
-        code="state-growth",
-        severity=reason.severity,
-        title=f"State grew from {number(rows[0])} to {number(rows[1])} rows, and none was removed",
-        evidence=(
-            Evidence("numRowsTotal before", rows[0], "rows", first),
-            Evidence("numRowsTotal now", rows[1], "rows", last),
-            Evidence("numRowsRemoved", 0, "rows", window.evidence()),
-        ),
-        cause=reason.cause,
-        fix=reason.fix,
-        code_fix=reason.code,
-        link=reason.link,
-    )
 
 
 @rule("state-commit-slow", "Saving the state takes most of the batch.")
@@ -114,23 +98,36 @@ def _commit_once(window: Window) -> Hint | None:
 
 
 def _commit(window: Window, level: str, slow: Slow, evidence: tuple[Evidence, ...]) -> Hint:
-    rocksdb = _rocksdb(window)
+    fix, code = _quicker(window)
     return Hint(
         code="state-commit-slow",
         severity=level,
         title=f"Saving the state takes at least {duration(slow.ms)} of {duration(slow.of)} a batch",
         evidence=evidence,
         cause="Each batch writes the changes of the state to the checkpoint and waits for it.",
-        fix="Write only the changes, in the background: changelog checkpointing of RocksDB."
-        if rocksdb
-        else "Put the checkpoint on faster storage, or keep the state in RocksDB with changelog checkpointing. The"
-        " provider is"
-        " pinned in the checkpoint: a new one loses the state, reads the source again and may write rows twice.",
-        code_fix=_CHANGELOG if rocksdb else _ROCKSDB + "\n" + _CHANGELOG,
+        fix=fix,
+        code_fix=code,
         effect=None if slow.batches else shorter(window, slow.ms, low=0.3),
         link=API + "#rocksdb-state-store-implementation",
         share=min(slow.ms / slow.of, 1.0) if slow.of else None,
     )
+
+
+def _quicker(window: Window) -> tuple[str, str | None]:
+    """Return (fix, code) for slow commits, as far as this version of Spark has them."""
+    spark = version(window)
+    changes = spark is None or spark >= (3, 5)
+    since = "" if spark is not None else " (Spark 3.5 and later)"
+    if _rocksdb(window):
+        if changes:
+            fix = f"Write only the changes of a batch, and snapshots in the background: changelog checkpointing{since}."
+            return fix, _CHANGELOG
+        return "Put the checkpoint on faster storage, or upgrade to Spark 3.5 for changelog checkpointing.", None
+    if spark is not None and spark < (3, 2):
+        return "Put the checkpoint on faster storage.", None
+    changelog = f" with changelog checkpointing{since}" if changes else ""
+    fix = f"Put the checkpoint on faster storage, or keep the state in RocksDB{changelog}."
+    return fix + _pinned(window), _ROCKSDB + (f"\n{_CHANGELOG}" if changes else "")
 
 
 @rule("state-memory", "The state takes much memory of the JVM.")
@@ -144,16 +141,20 @@ def state_memory(window: Window, load: Load) -> Hint | None:
     if used < window.t.state_memory:
         return None
     ids = (last.batchId,) if last.batchId is not None else ()
+    spark = version(window)
+    old = spark is not None and spark < (3, 2)
+    counted = any(one.customMetrics for one in last.stateOperators)  # by their names they tell the provider
     return Hint(
         code="state-memory",
         severity="warning" if load.pressed else "info",
         title=f"The state takes {size(used)} in the memory of the executors' JVM",
         evidence=(Evidence("memoryUsedBytes", used, "bytes", ids), Evidence("numRowsTotal", rows, "rows", ids)),
-        cause="The default provider keeps all state, in several versions, in the heap, where garbage collection"
-        " walks it.",
-        fix="Keep the state in RocksDB. The provider is pinned in the checkpoint: a new one loses the state, reads the"
-        " source again and may write rows twice.",
-        code_fix=_ROCKSDB,
+        cause=("The" if counted else "Unless it is in RocksDB, which these records do not tell: the")
+        + " default provider keeps all state, in several versions, in the heap, where garbage collection walks it.",
+        fix="Keep fewer rows in the state, or give the executors more memory."
+        if old
+        else "Keep the state in RocksDB." + _pinned(window),
+        code_fix=None if old else _ROCKSDB,
         link=API + "#rocksdb-state-store-implementation",
     )
 
@@ -194,126 +195,58 @@ def state_reload(window: Window, load: Load) -> Hint | None:
     )
 
 
-def _growth(window: Window) -> tuple[float, float] | None:
-    """Return (rows before, rows now) of state that grows without removal all over the window, else None."""
-    t = window.t
-    totals = known(window.long("state.numRowsTotal"))
-    if len(totals) < max(t.min_trend, 10):
-        return None
-    first, middle, last = totals[0], totals[len(totals) // 2], totals[-1]
-    if last < t.state_least or last < t.state_growth * max(first, 1.0):
-        return None
-    removed = known(window.column("state.numRowsRemoved"))
-    if any(removed) or any(after < before for before, after in pairwise(totals)):
-        return None
-    # Keys that come back fill the state ever more slowly; that ends by itself.
-    if last - middle < t.state_steady * (middle - first) or not surely(totals[-60:], t.sure):
-        return None
-    return first, last
+@rule("snapshot-upload-lag", "Snapshots of the state are uploaded far too rarely.")
+def snapshot_upload_lag(window: Window, load: Load) -> Hint | None:
+    """Raise when the last snapshot of a partition's state is many batches and minutes old, as Spark itself warns.
 
-
-class _Reason(NamedTuple):
-    """Why nothing is removed, and what to do."""
-
-    severity: str
-    cause: str
-    fix: str
-    code: str | None
-    link: str
-
-
-_NEW_CHECKPOINT = " A new checkpoint is needed: its state is lost and the source is read again."
-
-
-def _reason(window: Window) -> _Reason | None:
-    facts, last = window.facts, window.last
-    if last is None:
-        return None
-    operators = " ".join(facts.stateful or [one.operatorName or "" for one in last.stateOperators])
-    column = column_name(window) or "event_time"
-    if facts.outputMode == "complete":
-        return _Reason(
-            "warning",
-            cause="Complete mode writes the whole result each time, so every group is kept for ever.",
-            fix="Use update mode (changed results) or append mode (finished results), with a watermark and a window in"
-            " the grouping keys." + _NEW_CHECKPOINT,
-            code='.outputMode("update")',
-            link=API + "#output-modes",
-        )
-    marked = "watermark" in last.eventTime or bool(facts.watermarks)
-    if marked and not _should_have_removed(window):
-        return None
-    if "ymmetricHashJoin" in operators:
-        return _join(column, marked=marked)
-    if "dedupe" in operators.lower():
-        return _dedupe(column, marked=marked)
-    return _aggregation(column, marked=marked)
-
-
-def _aggregation(column: str, *, marked: bool) -> _Reason:
-    code = (
-        f'.withWatermark("{column}", "10 minutes").groupBy(F.window("{column}", "5 minutes"), *keys)'
-        "  # keys: the columns it groups by now"
-    )
-    link = API + "#conditions-for-watermarking-to-clean-aggregation-state"
-    if marked:
-        return _Reason(
-            "info",
-            cause="The watermark moves and removes nothing: the grouping keys have no event-time column or window, or"
-            " withWatermark comes after the aggregation.",
-            fix="Put withWatermark before groupBy and a window of the same column into the keys." + _NEW_CHECKPOINT,
-            code=code,
-            link=link,
-        )
-    return _Reason(
-        "warning",
-        cause="The query has no watermark, so Spark cannot know when a group is finished and keeps all of them.",
-        fix="Declare a watermark before the aggregation and group by a window of that column as well."
-        + _NEW_CHECKPOINT,
-        code=code,
-        link=link,
-    )
-
-
-def _join(column: str, *, marked: bool) -> _Reason:
-    return _Reason(
-        "info" if marked else "warning",
-        cause="The join has no bound in time, so every row must wait for a partner that may still come."
-        if marked
-        else "The join has neither watermarks nor a bound in time, so every row of both sides is kept for ever.",
-        fix="Declare a watermark on both sides and add a condition on both times." + _NEW_CHECKPOINT,
-        code=f'F.expr("left.key = right.key AND'
-        f' right.{column} BETWEEN left.{column} AND left.{column} + INTERVAL 1 HOUR")',
-        link=API + "#stream-stream-joins",
-    )
-
-
-def _dedupe(column: str, *, marked: bool) -> _Reason:
-    # A key with the watermarked column expires as soon as the watermark has passed it: nothing else explains this.
-    return _Reason(
-        "warning",
-        cause="The watermarked column is not among the columns of dropDuplicates, so no key ever expires."
-        if marked
-        else "dropDuplicates without a watermark must remember every key for ever.",
-        fix="Remember a key only as long as copies can come." + _NEW_CHECKPOINT,
-        code=("" if marked else f'.withWatermark("{column}", "1 hour")')
-        + ".dropDuplicatesWithinWatermark(keys)  # keys: the columns of dropDuplicates",
-        link=API + "#streaming-deduplication",
-    )
-
-
-def _should_have_removed(window: Window) -> bool:
-    """Whether the watermark has passed all rows of the first third of a long window, by as much again.
-
-    A window may end long after its rows, so a removal is only overdue when the watermark is far beyond them.
+    Spark names the few partitions that are furthest behind, by the version of their last snapshot: the one after
+    batch 41 is 42. A partition without any yet has no version.
     """
-    marks, tops = window.long("eventTime.watermark"), window.long("eventTime.max")
-    lows = window.long("eventTime.min")
-    third = len(marks) // 3
-    if len(marks) < window.t.trend_least or not known(marks[-1:]) or not known(tops[:third]) or not known(lows[:third]):
-        return False
-    newest, oldest = max(known(tops[:third])), min(known(lows[:third]))
-    return marks[-1] > newest + (newest - oldest)
+    del load
+    last, t = window.last, window.t
+    if last is None or last.batchId is None:
+        return None
+    uploaded = [
+        (snapshot, name.removeprefix(_UPLOADED))
+        for operator in last.stateOperators
+        for name, snapshot in operator.customMetrics.items()
+        if name.startswith(_UPLOADED) and snapshot <= last.batchId + 1
+    ]
+    if not uploaded:
+        return None
+    snapshot, store = min(uploaded)
+    behind = last.batchId + 1 - snapshot
+    age = _age(window, snapshot)
+    if behind < t.snapshot_lag or age is None or age < t.snapshot_age:
+        return None
+    partition = store.partition("_")[0]
+    ids = (last.batchId,)
+    return Hint(
+        code="snapshot-upload-lag",
+        severity="warning",
+        title=f"The last snapshot of the state of partition {partition} is {count(behind, 'batch', 'es')} old",
+        evidence=(
+            Evidence(f"{_UPLOADED}{store}", snapshot, "", ids),
+            Evidence("batches since then", behind, "", ids),
+            Evidence("time since then, at least", age, "ms", ids),
+        ),
+        cause="Snapshots are uploaded in the background, every ten batches unless it is set otherwise; that lags or"
+        " fails here. Whoever loads this partition again must first replay all changes since its last snapshot.",
+        fix="Look in the executors' logs for errors of the state store's maintenance, at the storage of the checkpoint,"
+        " and whether executors come and go before their upload is done.",
+        link=API + "#rocksdb-state-store-implementation",
+    )
+
+
+def _pinned(window: Window) -> str:
+    return f" The provider is pinned in the checkpoint; with a new one {begins_anew(window)}."
+
+
+def _age(window: Window, snapshot: float) -> float | None:
+    """Return how many ms ago, at least, the batch that made this version of the state began; None when unknown."""
+    ids, starts = window.column("batchId"), window.column("timestamp")
+    seen = [start for batch, start in zip(ids, starts, strict=True) if batch >= snapshot - 1 and start > 0]
+    return seen[-1] - seen[0] if seen else None
 
 
 def _rocksdb(window: Window) -> bool:

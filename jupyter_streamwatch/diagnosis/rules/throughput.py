@@ -177,7 +177,7 @@ def time_unaccounted(window: Window, load: Load) -> Hint | None:
 def _unaccounted_once(window: Window, load: Load) -> Hint | None:
     """Look at one whole record: seconds in none of its parts are a fact, though perhaps of that batch alone."""
     record = window.ran[-1] if window.ran else None
-    if record is None or not record.batchId:
+    if record is None or not record.batchId or window.real_time:
         return None
     total = record.durationMs.get("triggerExecution") or record.batchDuration
     parts = {name: ms for name, ms in record.durationMs.items() if name != "triggerExecution"}
@@ -195,7 +195,7 @@ def _unaccounted(window: Window, load: Load, slow: Slow) -> Hint:
         " that this version does not time."
     )
     if "commitOffsets" not in window.parts_reported:
-        cause = "This version does not time the commit to the checkpoint, nor what the driver does between."
+        cause = "These batches report no time for the commit to the checkpoint, nor for what the driver does between."
     return Hint(
         code="time-unaccounted",
         severity=severity(load, slow),
@@ -291,7 +291,8 @@ def no_rate_limit(window: Window, load: Load) -> Hint | None:
             Evidence("triggerExecution", times[first], "ms", batch),
             Evidence("usual numInputRows", usual, "rows", window.evidence()),
         ),
-        cause="Nothing limits how much a batch takes, so after a pause one huge batch must finish before any result.",
+        cause=("Nothing limits how much a batch takes" if window.facts.rateLimit == () else "No limit held it back")
+        + ", so after a pause one huge batch must finish before any result.",
         fix="Limit a batch: the same backlog then comes as several batches with results in between, and a failure"
         " repeats only one of them.",
         code_fix=f'.option("{name}", "{target:.0f}"){remark}' if name and target else None,

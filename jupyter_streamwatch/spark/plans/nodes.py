@@ -44,6 +44,8 @@ LIMITS = {
         "streaming-max-rows-per-micro-batch",
     )
 }
+LENIENT = {option.lower(): option for option in ("failOnDataLoss", "ignoreMissingFiles")}
+"""Options of sources that say whether rows that are gone stop the query (Kafka, files)."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Plan:
         stateful: names of the stateful operators, as in progress records.
         python: whether an expression or an operator runs Python code.
         limits: (option, value) of every option that bounds a batch.
+        lenient: (option, value) of every option that says what happens to rows that are gone.
         kafka: client options of each Kafka source; they may hold secrets and stay in the probe.
     """
 
@@ -64,6 +67,7 @@ class Plan:
     stateful: tuple[str, ...]
     python: bool | None
     limits: tuple[tuple[str, str], ...]
+    lenient: tuple[tuple[str, str], ...]
     kafka: tuple[dict[str, str], ...] = field(default=(), repr=False)
 
 
@@ -83,6 +87,7 @@ def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
     watermarks: list[tuple[str, float]] = []
     stateful: list[str] = []
     limits: list[tuple[str, str]] = []
+    lenient: list[tuple[str, str]] = []
     kafka: list[dict[str, str]] = []
     for name, node in _nodes(plan):
         if name in LEAVES:
@@ -90,6 +95,7 @@ def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
             sources.append(source(node, given))
             kafka.append(kafka_offsets.client(given))
             limits += [(LIMITS[key.lower()], value) for key, value in given.items() if key.lower() in LIMITS]
+            lenient += [(LENIENT[key.lower()], value) for key, value in given.items() if key.lower() in LENIENT]
         elif name == "EventTimeWatermark":
             watermarks.append(_watermark(gateway, node))
         elif name in OPERATORS and _keeps_state(name, node, append=append):
@@ -100,6 +106,7 @@ def read(gateway: Any, plan: Any, *, append: bool) -> Plan:
         tuple(stateful),
         _python(gateway, plan),
         tuple(limits),
+        tuple(lenient),
         tuple(one for one in kafka if one),
     )
 

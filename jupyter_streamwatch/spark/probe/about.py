@@ -102,6 +102,7 @@ def _classic(spark: Any, query: Any) -> Facts:
         pythonUdf=found.python if found else None,
         foreachBatch=None if described is None else kind == "foreachBatch",
         rateLimit=tuple((name, redact(value)) for name, value in found.limits) if found else None,
+        lenient=(asked("ignoreMissingFiles", lambda: _session_lenient(run)) or ()) + found.lenient if found else None,
         shape=asked("shape", lambda: shape_classic.of_run(gateway, run, version, mode, described)),
         why=why,
     )
@@ -124,6 +125,11 @@ def _partitions(run: Any) -> int:
         if pinned.isDefined():
             return int(pinned.get())
     return _session_partitions(run)
+
+
+def _session_lenient(run: Any) -> tuple[tuple[str, str], ...]:
+    """Return what the session says of files that are gone; an option of a source comes after it and counts more."""
+    return (("ignoreMissingFiles", str(run.sparkSession().conf().get("spark.sql.files.ignoreMissingFiles"))),)
 
 
 def _session_partitions(run: Any) -> int:

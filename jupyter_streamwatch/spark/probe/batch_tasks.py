@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.spark import fallback
 from jupyter_streamwatch.spark.bounded import ask
@@ -12,9 +12,11 @@ from jupyter_streamwatch.spark.probe import store
 from jupyter_streamwatch.spark.probe.store import Batch, of_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from jupyter_streamwatch.spark.probe.store import Execution, Job, Store
+
+T = TypeVar("T")
 
 _WINDOWS = (16, 128, 1_024)
 """Newest executions, jobs and stages looked at; Spark keeps 1,000 of each."""
@@ -36,10 +38,11 @@ def tasks(spark: Any, runId: str, batchId: int | None) -> dict[str, float]:
         - ``tasks.count``, ``tasks.failed``: tasks that ended well, and attempts that failed, of all stages that ran.
         - ``tasks.jobs``, ``tasks.stages``: Spark jobs, and stages that ran (a skipped stage did not).
         - ``tasks.runTimeMs``: run time summed over the tasks; ``.median`` and ``.max`` are those of one stage: the one
-          that took the longest by the clock.
+          that took the longest by the clock, and so are ``tasks.rows.median`` and ``.max``, the rows a task read.
         - ``tasks.gcMs``: garbage collection, summed over the tasks.
         - ``tasks.spillBytes``: bytes spilled to disk. ``tasks.shuffleReadBytes``: bytes read from shuffles.
         - ``tasks.inputRows``: rows read from sources, each time they were read.
+        - ``tasks.cachedRdds``: datasets that the application holds in its cache after the batch, whoever cached them.
         - ``tasks.queueMs``: the longest that a stage waited for its first task.
         - ``tasks.busyMs``: time by the clock with at least one task running. Jobs that name no batch (started from a
           thread of a ``foreachBatch`` function, or from a notebook's cell meanwhile) count here, so that a batch that
@@ -153,21 +156,27 @@ def _summary(
         ),
     }
     waits = [info["firstTaskLaunchedTime"] - info["submissionTime"] for info in stages if info["submissionTime"]]
+    cached = _quietly(kept.cached)
+    if cached is not None:
+        values["tasks.cachedRdds"] = float(cached)
     if waits:
         values["tasks.queueMs"] = float(max(0.0, *waits) if len(waits) > 1 else max(0.0, waits[0]))
     if stages:
         longest = max(stages, key=lambda info: _span(info)[1] - _span(info)[0])
-        times = _run_times(kept, longest)
-        if times:
-            values["tasks.runTimeMs.median"], values["tasks.runTimeMs.max"] = times
+        for name, (median, most) in _spread(kept, longest).items():
+            values[f"tasks.{name}.median"], values[f"tasks.{name}.max"] = median, most
     return values
 
 
-def _run_times(kept: Store, info: dict[str, Any]) -> tuple[float, float] | None:
+def _spread(kept: Store, info: dict[str, Any]) -> dict[str, tuple[float, float]]:
     if info["numTasks"] == 1 and info["numCompleteTasks"] == 1:
-        return float(info["executorRunTime"]), float(info["executorRunTime"])
+        return {"runTimeMs": (float(info["executorRunTime"]), float(info["executorRunTime"]))}
+    return _quietly(lambda: kept.spread(info["stageId"], info["attemptId"])) or {}
+
+
+def _quietly(question: Callable[[], T]) -> T | None:
     try:
-        return kept.run_times(info["stageId"], info["attemptId"])
+        return question()
     except Exception:
         fallback.taken()
         return None  # the sums are known without it

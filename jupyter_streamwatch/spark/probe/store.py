@@ -99,13 +99,23 @@ class Store:
         """Return Spark's ``StageData`` of the newest stages' attempts, newest first."""
         return [data["info"] for data in self._read(_STAGES, newest)]
 
-    def run_times(self, stage: int, attempt: int) -> tuple[float, float] | None:
-        """Return median and maximum of the tasks' run time in ms of a completed stage; None when Spark keeps none."""
+    def cached(self) -> int:
+        """Return how many RDDs the context holds in its cache."""
+        return int(self._status.rddList(True).size())
+
+    def spread(self, stage: int, attempt: int) -> dict[str, tuple[float, float]]:
+        """Return median and maximum over the tasks of a completed stage; empty when Spark keeps none.
+
+        ``runTimeMs`` is their run time; ``rows`` are those that a task read, from a source or from a shuffle, and are
+        left out where nothing counted them.
+        """
         summary = self._to_data(self._status.taskSummary(stage, attempt, self._quantiles))
         if not summary:
-            return None
-        median, longest = summary["executorRunTime"]
-        return float(median), float(longest)
+            return {}
+        shuffled, read = summary["shuffleReadMetrics"]["readRecords"], summary["inputMetrics"]["recordsRead"]
+        rows = shuffled if max(shuffled) > 0 else read
+        found = {"runTimeMs": summary["executorRunTime"]} | ({"rows": rows} if max(rows) > 0 else {})
+        return {name: (float(median), float(most)) for name, (median, most) in found.items()}
 
     def _read(self, name: str, most: int, index: str = "") -> list[dict[str, Any]]:
         view = self._views.get((name, most, index))

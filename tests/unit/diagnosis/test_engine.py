@@ -59,6 +59,12 @@ DESIGNED = {
     "metric-unreliable",
     "no-progress-mode",
     "missed-progress",
+    "snapshot-upload-lag",
+    "rows-lost",
+    "limit-ignored",
+    "cache-not-released",
+    "executor-lost",
+    "small-files",
 }
 
 

@@ -212,7 +212,9 @@ def test_results_pending_in_append_mode():
         (records(10, event=times(), state=[operator()], output=lambda i: 1 if i == 5 else 0), "append"),
         (records(10, event=times(), state=[operator()], output=0), "update"),
         (records(2, event=times(), state=[operator()], output=0), "append"),
-        (records(10, event=times(), state=[operator()], output=-1), "append"),
+        (records(10, event=times(), state=[operator(numRowsRemoved=1)], output=-1), "append"),
+        (records(10, event=times(), state=[operator(numRowsRemoved=None)], output=-1), "append"),
+        (records(10, event=times(), state=[operator()], output=-1), None),
         (records(10, output=0), "append"),
         (records(10, event=times(), state=[operator("symmetricHashJoin")], output=0), "append"),
         (records(10, event=times(), state=[operator("dedupe")], output=0), "append"),
@@ -221,6 +223,50 @@ def test_results_pending_in_append_mode():
 def test_results_pending_is_silent(made, mode):
     """Results came, another mode, too few batches, an unknown number, no state, no aggregation."""
     assert "results-pending" not in codes(judge(made, facts=Facts(outputMode=mode)))
+
+
+@pytest.mark.parametrize(("sink", "updates"), [("FileSink[/out]", False), ("ForeachBatchSink", True)])
+def test_results_pending_where_the_sink_does_not_count(sink, updates):
+    """In append mode what is not removed from the state has not come out; only some sinks take update mode."""
+    made = records(10, event=times(), state=[operator()], output=-1, sink=sink)
+    found = hint(judge(made, facts=Facts(outputMode="append", watermarks=(("ts", MINUTE),))), "results-pending")
+    assert found.evidence[0].name == "numRowsRemoved"
+    assert ("Update mode" in found.fix) == updates
+
+
+def test_results_pending_of_a_run_whose_begin_was_not_seen():
+    """It does not say "yet", and names no window that rows from before might be in front of."""
+    made = records(10, event=times(delay=10 * MINUTE), state=[operator()], output=0, first=70)
+    found = hint(judge(made, facts=shaped("window(ts, 60 s)")), "results-pending")
+    assert found.title.endswith("none came out of the last 10 batches")
+    assert found.fix.startswith("A result comes out when the watermark, 1 min behind the newest row, has passed")
+
+
+def test_results_pending_with_an_idle_input_promises_nothing():
+    """Rows that would end the window have come, but the idle input holds the watermark."""
+    made = two_inputs(mark=lambda i: iso(BEGIN - 5 * MINUTE))
+    for record in made:
+        record["stateOperators"] = [operator()]
+        record["sink"]["numOutputRows"] = 0
+    found = hint(judge(made, facts=shaped("window(ts, 60 s)", 0.0)), "results-pending")
+    assert "slowest" in found.fix
+    assert "Kafka clicks had no rows lately." in found.fix
+    assert "later has come" not in found.fix
+
+
+def test_known_drops_count_though_another_operator_does_not_tell():
+    """At least those were dropped; without any known drop the sum stays unknown."""
+    partly = [operator(numRowsDroppedByWatermark=57), operator("symmetricHashJoin", numRowsDroppedByWatermark=None)]
+    assert "57 of 100 rows" in hint(judge(records(1, first=77, state=partly)), "late-rows-dropped").title
+    unknown = [operator(), operator("symmetricHashJoin", numRowsDroppedByWatermark=None)]
+    assert "late-rows-dropped" not in codes(judge(records(1, first=77, state=unknown)))
+
+
+def test_fragments_without_a_time_are_all_kept():
+    """Two pasted fragments say different things; the same one twice is one."""
+    first = {"eventTime": {"watermark": iso(BEGIN)}, "stateOperators": [{"numRowsUpdated": 3}]}
+    second = {"stateOperators": [{"numRowsUpdated": 0, "numRowsDroppedByWatermark": 4}]}
+    assert "4 rows" in hint(judge([first, second, second], None), "late-rows-dropped").title
 
 
 def shaped(origin, delay=MINUTE):
@@ -247,7 +293,7 @@ def test_results_pending_waits_for_the_window_that_the_watermark_is_in():
     made = records(10, event=times(oldest=600_000), state=[operator()], output=0)
     found = hint(judge(made, facts=shaped("window(ts, 60 s)", 0.0)), "results-pending")
     assert "ends at 2026-01-01 00:00:00 UTC" in found.fix
-    assert "an event time of 2026-01-01 00:00:00 UTC or later has come. Now" in found.fix
+    assert "it comes out in the next batch. Now" in found.fix  # the row that moves the watermark has come
 
 
 @pytest.mark.parametrize("origin", ["window(ts, 60 s, 300 s)", "session_window(ts, 5 minutes)", "ts", None])

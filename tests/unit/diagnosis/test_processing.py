@@ -105,6 +105,26 @@ def test_skew_has_code_where_no_key_is_needed():
         assert bool(found.code_fix) == code
 
 
+@pytest.mark.parametrize(
+    ("most", "usual", "words"),
+    [(9000, 100, "Most rows have the same key"), (110, 100, "slow itself"), (None, None, "or it is slow itself")],
+)
+def test_skew_tells_a_full_task_from_a_slow_one(most, usual, words):
+    """By the rows that the tasks read; where these are not known it says both."""
+    tasks = {**BUSY, "runTimeMs.median": 100, "runTimeMs.max": 2200}
+    if most is not None:
+        tasks |= {"rows.max": most, "rows.median": usual}
+    found = hint(judge(late(), tasks=tasks, facts=Facts(stateful=())), "task-skew")
+    assert words in found.cause
+    assert bool(found.code_fix) == (most != 110)
+
+
+def test_few_blocks_of_cached_data_are_no_rows():
+    """A foreachBatch function may have cached its batch: then the tasks' counts are of blocks."""
+    tasks = {**BUSY, "runTimeMs.median": 100, "runTimeMs.max": 2200, "rows.max": 1, "rows.median": 1}
+    assert "or it is slow itself" in hint(judge(late(sink=FOREACH_BATCH), tasks=tasks), "task-skew").cause
+
+
 def test_skew_is_silent_while_time_is_left():
     """A long task that nobody waits for."""
     made = records(ms=1400)

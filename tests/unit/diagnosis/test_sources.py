@@ -97,6 +97,53 @@ def test_a_replayed_batch_is_harmless_for_sinks_that_skip_it(sink):
     assert hint(judge(made), "replayed-batch").severity == "info"
 
 
+@pytest.mark.parametrize(
+    ("rows", "state", "sink", "severity", "words"),
+    [
+        (0, [], "KafkaTable", "info", "no rows, so nothing is doubled"),
+        (0, [operator()], "KafkaTable", "warning", "read no rows, but it may have written results"),
+        (0, [], FOREACH_BATCH, "warning", "is there twice"),
+        (5, [], "KafkaTable", "warning", "is there twice"),
+        (5, [], "MemorySink", "info", "for looking only"),
+    ],
+)
+def test_what_a_replayed_batch_doubles(rows, state, sink, severity, words):
+    """Nothing where it had no rows and no state, or the sink keeps nothing."""
+    made = records(5, first=5, sink=sink, rows=lambda i: rows if i == 0 else 100, state=state, output=1)
+    del made[0]["durationMs"]["walCommit"]
+    found = hint(judge(made), "replayed-batch")
+    assert found.severity == severity
+    assert words in found.fix
+
+
+@pytest.mark.parametrize(
+    ("path", "archive"),
+    [
+        ("file:/data/in", "file:/data/in_done"),
+        ("/data/in/*.csv", "/data/in_done"),
+        ("/data/in/part-*", "/data/in_done"),
+        ("s3://bucket/in/*/x", "s3://bucket/in_done"),
+        ("s3://bucket/*", "<a directory beside the input>"),
+        ("s3://bucket", "<a directory beside the input>"),
+        ("/*.csv", "<a directory beside the input>"),
+    ],
+)
+def test_done_files_go_to_a_plain_directory_beside_the_source(path, archive):
+    """Never one with a wildcard, below the source, or another bucket."""
+    made = records(ms=2600, parts={"latestOffset": 1200}, source=f"FileStreamSource[{path}]")
+    assert f'"sourceArchiveDir", "{archive}"' in hint(judge(made), "slow-source-discovery").code_fix
+
+
+def test_of_several_sources_nothing_tells_which_one_is_slow():
+    """No listing is blamed, no code is given."""
+    made = records(ms=2600, parts={"latestOffset": 1200}, source=FILES)
+    for record in made:
+        record["sources"].append({"description": "KafkaV2[Subscribe[orders]]", "numInputRows": 0})
+    found = hint(judge(made), "slow-source-discovery")
+    assert found.code_fix is None
+    assert found.title.startswith("Asking the sources")
+
+
 def test_an_ordinary_restart_replays_nothing():
     """Its first batch plans its offsets; old versions that never report walCommit prove nothing."""
     assert "replayed-batch" not in codes(judge(records(5, first=5)))

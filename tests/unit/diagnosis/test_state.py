@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_streamwatch.model.facts import Facts
-from tests.unit.diagnosis.made import BEGIN, codes, hint, iso, judge, loud, operator, records
+from tests.unit.diagnosis.made import BEGIN, FILES, KAFKA, codes, hint, iso, judge, loud, operator, records
 
 HOUR = 3_600_000
 
@@ -172,3 +172,31 @@ def test_state_reload_needs_eight_pairs_of_batches(count, fires):
     """The first batch of a query finds no state, so that it counts for none."""
     made = records(count, state=lambda i: [operator(customMetrics={"loadedMapCacheMissCount": 4 * i})], output=1)
     assert ("state-reload" in codes(judge(made))) == fires
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [(KAFKA, "startingOffsets"), (FILES, "from its beginning"), ("KinesisSource", "where its options say")],
+)
+def test_what_a_new_checkpoint_costs_is_said_for_this_source(source, words):
+    """Kafka begins with the newest rows unless it is told otherwise, files with the first."""
+    made = records(3, state=[operator(memoryUsedBytes=3_000_000_000)], source=source)
+    assert words in hint(judge(made), "state-memory").fix
+
+
+@pytest.mark.parametrize(
+    ("spark", "rocksdb", "changes"), [("3.1.2", False, False), ("3.4.0", True, False), ("3.5.0", True, True)]
+)
+def test_faster_commits_are_those_of_this_version(spark, rocksdb, changes):
+    """RocksDB from 3.2 on, its changelog from 3.5 on."""
+    made = records(ms=2600, state=[operator(commitTimeMs=5600)])
+    code = hint(judge(made, facts=Facts(sparkVersion=spark)), "state-commit-slow").code_fix or ""
+    assert ("RocksDBStateStoreProvider" in code, "changelog" in code) == (rocksdb, changes)
+
+
+def test_the_provider_is_not_guessed_where_no_metric_tells_it():
+    """By the names of its own metrics it is known."""
+    made = records(3, state=[operator(memoryUsedBytes=3_000_000_000)])
+    assert hint(judge(made), "state-memory").cause.startswith("Unless it is in RocksDB")
+    made = records(3, state=[operator(memoryUsedBytes=3_000_000_000, customMetrics={"loadedMapCacheHitCount": 4})])
+    assert hint(judge(made), "state-memory").cause.startswith("The default provider")

@@ -11,8 +11,9 @@ from jupyter_streamwatch.diagnosis import LABELS, LEVELS, diagnose
 from jupyter_streamwatch.diagnosis.engine import history_of
 from jupyter_streamwatch.model.facts import Facts, RunningBatch, Status
 from jupyter_streamwatch.model.history import History
+from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import Trigger
-from tests.unit.diagnosis.made import BEGIN, codes, hint, judge, operator, records
+from tests.unit.diagnosis.made import BEGIN, codes, hint, judge, loud, operator, records
 
 
 def test_every_verdict_has_a_label_and_a_level():
@@ -351,3 +352,80 @@ def test_growing_batches_without_an_interval_need_eight_of_them(count, verdict):
     """Eight settled batches, each with more rows and longer than the one before, without a pause."""
     made = records(count, interval=None, pause=2, rows=lambda i: int(100 * 1.2**i), ms=lambda i: int(900 * 1.2**i))
     assert judge(made, None).verdict == verdict
+
+
+def real_time(rows=1500, **more):
+    """Return batches of five minutes, as real-time mode reports them."""
+    made = records(8, interval=300_000, ms=300_000, rows=rows, sink="ForeachSink", first=3)
+    return [record | more for record in made]
+
+
+@pytest.mark.parametrize(
+    ("more", "trigger"), [({"rtmMetrics": {"e2eLatencyMs": {"P50": 2, "P99": 6}}}, None), ({}, "realTime")]
+)
+def test_batches_of_real_time_mode_are_not_late(more, trigger):
+    """They last as long as they are told, whether the trigger or the records tell the mode."""
+    diagnosis = judge(real_time(**more), None, trigger=trigger)
+    assert diagnosis.verdict == "running"
+    assert "real-time" in diagnosis.reason
+    assert ("at most 6 ms" in diagnosis.reason) == bool(more)
+    assert loud(diagnosis) == []
+    assert "slow-user-code" not in codes(diagnosis)
+    assert "slow-user-code" in codes(judge(real_time(), None, trigger="default"))
+
+
+def test_real_time_metrics_are_kept_in_a_record():
+    """What is saved and read again has them; other records have no such item."""
+    told = {"e2eLatencyMs": {"P99": 6}}
+    record = parse(real_time(rtmMetrics=told)[0])
+    assert parse(record.to_dict()).rtmMetrics == told
+    assert "rtmMetrics" not in parse(records(1)[0]).to_dict()
+
+
+def test_few_batches_are_counted_as_what_they_are():
+    """One batch with data is one, though the first of a run is no measure of speed."""
+    assert judge(records(1, first=13)).reason == (
+        "Too few batches with data to judge: 1; 3 are needed after the first one of a run."
+    )
+    assert (
+        judge(records(3)).reason == "Too few batches with data to judge: 3; 3 are needed after the first one of a run."
+    )
+    untimed = [{**record, "durationMs": {}, "batchDuration": None} for record in records(6)]
+    assert judge(untimed).reason == "Too few batches whose time is known: 0 of 3."
+    assert judge([{**records(1)[0], "numInputRows": 0}]).verdict == "running"
+
+
+def test_a_backlog_is_said_of_one_batch():
+    """As many such batches as it takes."""
+    reason = judge(records(1, first=13, backlog=1900)).reason
+    assert "1,900 rows wait, as many as 19 such batches take." in reason.replace("1.9k", "1,900")
+
+
+def test_rare_batches_that_overrun_are_late_results_and_no_lag():
+    """The query waits between them."""
+    made = records(12, interval=60_000, ms=23_000)
+    diagnosis = judge(made, 20_000)
+    assert diagnosis.verdict == "keeping-up"
+    assert diagnosis.reason == (
+        "Batches take 23 s, longer than the 20 s trigger interval, so results are that late. Between batches the query"
+        " waits: it is busy 38 % of the time."
+    )
+
+
+def test_an_excerpt_without_rows_is_not_idle():
+    """Nothing tells whether rows came."""
+    excerpt = {"batchId": 9, "batchDuration": 700, "durationMs": {"triggerExecution": 690}}
+    assert judge([excerpt], None).verdict == "running"
+    assert judge([excerpt | {"numInputRows": 0}], None).verdict == "idle"
+
+
+def test_the_first_progress_of_real_time_mode_takes_minutes():
+    """It is no mode without progress; continuous mode is, and its checkpoint takes no other trigger."""
+    found = {}
+    for trigger in (Trigger("realTime", 300_000, "asked"), Trigger("continuous", 1000, "asked")):
+        history = History("query-1")
+        history.start("run-1", at=BEGIN)
+        history.set_facts(Facts(trigger=trigger))
+        found[trigger.kind] = hint(diagnose(history), "no-progress-mode")
+    assert found["realTime"].title == "Real-time mode reports its first progress after 5 min"
+    assert "checkpoint of its own" in found["continuous"].fix
