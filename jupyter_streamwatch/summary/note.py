@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOMENT = 1_000.0  # ms; a batch that runs for less is no news, unless its usual time is shorter still
 # Properties of a query that its hints say once, calmly: no news that would stand under every line for ever.
 STANDING = frozenset(
-    {"limit-ignored", "metric-unreliable", "no-rate-limit", "pinned-conf"}
+    {"limit-ignored", "metric-unreliable", "no-rate-limit", "pinned-conf", "state-growth"}
     | {"sink-not-idempotent", "source-not-replayable", "temporary-checkpoint"}
 )
 NOTE_LENGTH = 200  # characters; the whole text is in the details or in the hint

@@ -286,8 +286,8 @@ def _join(window: Window, *, marked: bool) -> _Reason | None:
         cause="The join has no bound in time that the watermarks have passed, so every row must wait for a partner"
         " that may still come."
         if marked
-        else "The join has neither watermarks nor a bound that they could pass, so every row of both sides is kept for"
-        " ever.",
+        else "The join has neither watermarks nor a bound in time that they could pass, so every row of both sides is"
+        " kept for ever.",
         fix="Declare a watermark on both sides and add a condition on both times." + _anew(window),
         code=f'F.expr("left.key = right.key AND'
         f' right.{column} BETWEEN left.{column} AND left.{column} + INTERVAL 1 HOUR")'
