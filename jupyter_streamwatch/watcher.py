@@ -19,8 +19,11 @@ from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.settings import StreamWatch
+from jupyter_streamwatch.spark.events.connect import FIRST
 from jupyter_streamwatch.spark.events.open import active_session
+from jupyter_streamwatch.spark.jvm import is_connect
 from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.watching.attempt import Attempt
 from jupyter_streamwatch.watching.collector import Collector
 from jupyter_streamwatch.watching.hint_calls import HintCalls
 from jupyter_streamwatch.watching.session import Attachment, Session
@@ -38,9 +41,11 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.report.static import Static
 
 FRESH = 2.0  # seconds that a read waits for the last events of a run that is over
+PATIENCE = 4.5  # seconds without an answer after which attaching is given up
 
 _watches: list[Watch] = []
 _watches_lock = threading.RLock()
+_one_attaches = threading.Lock()
 
 NO_SESSION = (
     "No active Spark session to watch. Create one first, for example spark = SparkSession.builder.getOrCreate(), "
@@ -68,21 +73,24 @@ def watch(
             ``"once"`` or ``"continuous"``. What you state beats what Spark says.
 
     Raises:
-        RuntimeError: when there is no session to watch, or no pyspark.
+        RuntimeError: when there is no session to watch, no pyspark, or when Spark does not answer within 5 s.
         ValueError: when ``trigger`` is not understood.
     """
     stated = None if trigger is None else Trigger.parse(trigger)
     session = active_session() if spark is None else spark
     if session is None:
         raise RuntimeError(NO_SESSION if find_spec("pyspark") else NO_PYSPARK)
-    with _watches_lock:
-        found = _watch_of(session)
-        if stated is not None:
-            found._collector.state_trigger(stated)
-        found._attach(session)
-        if record is not None:
-            found._record(record)
-    return found
+
+    def attach(attempt: Attempt[Watch]) -> None:
+        with _one_attaches:
+            watch = _watch_of(session)
+            if stated is not None:
+                watch._collector.state_trigger(stated)
+            watch._attach(session, attempt)
+            if record is not None:
+                watch._record(record)
+
+    return Attempt[Watch](attach, patience=FIRST if is_connect(session) else PATIENCE).wait()
 
 
 def _watch_of(session: Any) -> Watch:
@@ -242,10 +250,11 @@ class Watch:
     def _serves(self, session: Any) -> bool:
         return self._attachment is not None and self._attachment.bridge.serves(session)
 
-    def _attach(self, session: Any) -> None:
+    def _attach(self, session: Any, attempt: Attempt[Watch]) -> None:
         before = self._attachment
         if before is not None and before.bridge.serves(session) and before.session.state != "stopped":
-            before.bridge.keep()
+            attempt.result = self  # also when Spark does not answer: its state says so
+            before.mend()
             return
         new = Attachment(session, self._collector, self._hints)
         if new.session.state != "live":
@@ -253,19 +262,37 @@ class Watch:
         if before is not None:
             before.lose()
             before.close()
+        fresh = self not in _watches
+        attempt.undo = lambda: self._give_up(new, fresh=fresh)
+        attempt.heard = lambda: new.heard
         self._collector.start()
         self._attachment = new
         try:
             new.open()
         except Exception as error:
-            self._attachment = None
-            new.close()
+            self._give_up(new, fresh=fresh)
             raise RuntimeError(f"This Spark session cannot be listened to: {error}") from error
-        if self in _watches:
-            _watches.remove(self)
-        _watches.append(self)
-        watched.add(self)
+        with _watches_lock:
+            if self in _watches:
+                _watches.remove(self)
+            _watches.append(self)
+            watched.add(self)
+        attempt.result = self
         self._collector.views.tell()
+
+    def _give_up(self, attachment: Attachment, *, fresh: bool) -> None:
+        """Take back an attachment that failed or is not wanted any more; a fresh watch goes with it."""
+        self._attachment = None
+        attachment.close()
+        if not fresh:
+            return
+        with _watches_lock:
+            if self in _watches:
+                _watches.remove(self)
+            watched.remove(self)
+        self._collector.close()
+        if self._collector.recorder is not None:
+            self._collector.recorder.close()
 
     def _leave(self) -> Static:
         from jupyter_streamwatch.report.static import static

@@ -23,8 +23,13 @@ _NO_PROGRESS = ("continuous", "realTime")
 
 
 def verdict(window: Window, load: Load) -> Verdict:
-    """Judge the query; the first that matches wins."""
-    return _ended(window) or _waiting(window) or _busy(window, load)
+    """Judge the query; the first that matches wins. What may be out of date is said to be so, not judged."""
+    ended = _ended(window)
+    if ended is not None:
+        return ended
+    name, reason = _waiting(window) or _busy(window, load)
+    stale = window.history.stale
+    return (name, reason) if stale is None else ("unknown", f"{stale} The last that is known is {name}: {reason}")
 
 
 def stuck(window: Window) -> tuple[float, float | None, float | None] | None:

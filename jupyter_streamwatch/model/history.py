@@ -72,6 +72,7 @@ class HistoryView(ABC):
         checkpoint: The checkpoint of the latest run, as last read; None when it was not looked at.
         running: The batch that runs now, as last looked at.
         status: Spark's own status, as last asked.
+        stale: Why Spark may be further than what is here, as a sentence; None when nothing says so.
         version: Grows with every change.
         seen: Batches ever appended, the thinned ones included.
         inserted: Batches that came out of order: rows before the last are not where they were.
@@ -86,6 +87,7 @@ class HistoryView(ABC):
     checkpoint: Card | None
     running: RunningBatch | None
     status: Status | None
+    stale: str | None
     version: int
     seen: int
     inserted: int
@@ -151,6 +153,7 @@ class History(HistoryView):
         self.checkpoint: Card | None = None
         self.running: RunningBatch | None = None
         self.status: Status | None = None
+        self.stale: str | None = None
         self.version = 0
         self.seen = 0
         self.inserted = 0
@@ -277,6 +280,13 @@ class History(HistoryView):
         with self._lock:
             if status != self.status:
                 self.status = status
+                self._changed()
+
+    def set_stale(self, stale: str | None) -> None:
+        """Say why Spark may be further than what is here; None when it is not."""
+        with self._lock:
+            if stale != self.stale:
+                self.stale = stale
                 self._changed()
 
     def state_trigger(self, trigger: Trigger | None) -> None:

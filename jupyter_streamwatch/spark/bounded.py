@@ -68,10 +68,49 @@ def answer(thing: Any, question: Callable[[], T], *, seconds: float, line: str =
         ProcessLookupError: when the process of the JVM has ended.
         Exception: what ``question()`` raises.
     """
+    asked = _put(thing, question, line, seconds)
+    try:
+        return asked.result(seconds)
+    except FutureTimeout:  # in Python 3.10 not a TimeoutError yet
+        raise TimeoutError(f"no answer within {seconds:g} s") from None
+    finally:
+        asked.cancel()  # not begun yet: nobody waits for it any more
+
+
+def later(thing: Any, job: Callable[[], object], *, seconds: float, line: str) -> bool:
+    """Do ``job()`` after the questions that were put before, also when that is long after the call has returned.
+
+    Returns:
+        Whether it was done, without an error, within so many ``seconds``.
+    """
+    try:
+        _put(thing, job, line).result(seconds)
+    except (Exception, FutureTimeout) as error:
+        _log.debug("not done in time", exc_info=error)
+        return False
+    return True
+
+
+def leave(thing: Any) -> None:
+    """End the threads that ask this other side, once they have done what they were given; the next question starts one.
+
+    What hangs keeps its thread until it is answered.
+    """
+    with _lock:
+        for worker in _workers.pop(_asked(thing), {}).values():
+            worker.close()
+
+
+def _put(thing: Any, question: Callable[[], T], line: str, patience: float | None = None) -> Future[T]:
+    """Put a question to its thread, unless an earlier one hangs there for longer than ``patience`` seconds."""
     other = _asked(thing)
     if _ended(other):
         raise ProcessLookupError("the JVM has ended")
-    return _worker(other, line).ask(question, seconds)
+    with _lock:  # nobody ends the thread between the two
+        worker = _worker(other, line)
+        if patience is not None and worker.hangs(patience):
+            raise TimeoutError("an earlier question is still not answered")
+        return worker.put(question)
 
 
 def _asked(thing: Any) -> Any:
@@ -96,13 +135,12 @@ def _ended(other: Any) -> bool:
 
 
 def _worker(other: Any, line: str) -> _Worker:
-    with _lock:
-        lines = _workers.setdefault(other, {})
-        worker = lines.get(line)
-        if worker is None:
-            worker = lines[line] = _Worker()
-            weakref.finalize(other, worker.close)
-        return worker
+    lines = _workers.setdefault(other, {})
+    worker = lines.get(line)
+    if worker is None:
+        worker = lines[line] = _Worker()
+        weakref.finalize(other, worker.close)
+    return worker
 
 
 class _Worker:
@@ -115,18 +153,14 @@ class _Worker:
             logging.getLogger(name).addFilter(_not_ours)  # the same one again changes nothing
         threading.Thread(target=self._run, name="streamwatch-asks-spark", daemon=True).start()
 
-    def ask(self, question: Callable[[], T], seconds: float) -> T:
-        since = self._hanging_since
-        if since is not None and time.monotonic() - since > seconds:
-            raise TimeoutError("an earlier question is still not answered")
+    def put(self, question: Callable[[], T]) -> Future[T]:
         answer: Future[T] = Future()
         self._questions.put((question, answer))
-        try:
-            return answer.result(seconds)
-        except FutureTimeout:  # in Python 3.10 not a TimeoutError yet
-            raise TimeoutError(f"no answer within {seconds:g} s") from None
-        finally:
-            answer.cancel()  # not begun yet: nobody waits for it any more
+        return answer
+
+    def hangs(self, seconds: float) -> bool:
+        since = self._hanging_since
+        return since is not None and time.monotonic() - since > seconds
 
     def close(self) -> None:
         self._questions.put(None)

@@ -46,6 +46,7 @@ class Collector:
         self.read: Callable[[Arrival], Mapping[str, Any]] = _nobody_reads  # makes plain events of arrivals
         self.recorder: Recorder | None = None  # gets each event once it is in its history
         self.missed = 0
+        self.arrived = 0  # arrivals that were handled
         self._problems: dict[str, int] = {}  # sentence -> how often
         self.observers: list[Callable[[Mapping[str, Any]], None]] = []  # each event once it is in its history
         self._stated: Trigger | None = None
@@ -176,6 +177,7 @@ class Collector:
         if arrival.kind == _MARK:
             arrival.payload.set()
             return False
+        self.arrived += 1
         try:
             event = self.read(arrival)
         except Exception as error:

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.spark import probe
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_streamwatch.model.history import History, Status
+
+T = TypeVar("T")
 
 SHOWN_PACE = 0.5  # seconds
 SHARE = 4.0  # a round is followed by a pause of at least four times its length
@@ -33,9 +35,12 @@ class Prober:
     """Asks, through a bridge, for the runs that a watch names."""
 
     def __init__(
-        self, *, pace: Callable[[], float], each_round: Callable[[], None], note: Callable[[str], None]
+        self, *, pace: Callable[[], float], each_round: Callable[[], bool], note: Callable[[str], None]
     ) -> None:
-        """Ask every ``pace()`` seconds, ``each_round()`` first; ``note`` keeps a sentence about what went wrong."""
+        """Ask every ``pace()`` seconds, ``each_round()`` first; ``note`` keeps a sentence about what went wrong.
+
+        A round says whether Spark answered: waiting for an answer that does not come is no work for Spark.
+        """
         self._note = note
         self._pace = pace
         self._each_round = each_round
@@ -90,16 +95,18 @@ class Prober:
                 tasks_due = time.monotonic() + TASKS_PACE
             begun = time.monotonic()
             if begun >= due or due - begun > self._pace():
-                self._do(self._each_round)
-                due = time.monotonic() + max(self._pace(), SHARE * (time.monotonic() - begun))
+                answered = self._do(self._each_round)
+                pause = SHARE * (time.monotonic() - begun) if answered else 0.0
+                due = time.monotonic() + max(self._pace(), pause)
 
-    def _do(self, job: Callable[[], None]) -> None:
+    def _do(self, job: Callable[[], T]) -> T | None:
         """A look that fails is a look less, and the next one comes; but it is not forgotten."""
         try:
-            job()
+            return job()
         except Exception as error:
             _log.debug("Spark could not be asked", exc_info=True)
             self._note(f"Spark could not be asked for something: {type(error).__name__}: {error}")
+            return None
 
 
 def look_at(spark: Any, history: History, runId: str, query: Any, *, classic: bool) -> bool:

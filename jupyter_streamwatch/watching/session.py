@@ -12,22 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
 from jupyter_streamwatch.settings import StreamWatch
-from jupyter_streamwatch.spark import probe
+from jupyter_streamwatch.spark import bounded, probe
 from jupyter_streamwatch.spark.events.base import now
 from jupyter_streamwatch.spark.events.open import open_bridge
 from jupyter_streamwatch.spark.events.public import failure_of
+from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.watching.checkpoint_reads import Cards
+from jupyter_streamwatch.watching.liveness import GRACE, Liveness
 from jupyter_streamwatch.watching.prober import SHOWN_PACE, Prober, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jupyter_streamwatch.model.history import History
+    from jupyter_streamwatch.spark.events.base import Active
     from jupyter_streamwatch.watching.collector import Collector
     from jupyter_streamwatch.watching.hint_calls import HintCalls
 
 READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
 # Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.
+SILENT = 2.0  # seconds without an answer, after one that did not come, until what is known is called stale
+HANGS = 4.0  # seconds for what is asked of one run, which takes milliseconds
 TRIES = 3  # times that a run's facts are asked for when Spark is too busy to answer in time
 
 
@@ -65,6 +70,16 @@ class Attachment:
         self._reads: dict[str, int] = {}  # runId -> reads of its facts that are still to come
         self._foreign: set[str] = set()  # runs of other sessions, which send no events
         self._lost = False
+        self._silent_since: float | None = None  # monotonic; None while Spark answers
+        self._environment: dict[str, str] = {}
+        self.heard = time.monotonic()  # when Spark last answered while the session was opened
+        self._liveness = Liveness(
+            self.bridge,
+            collector,
+            started=self._take_in,
+            ended=self._end_without_event,
+            foreign=self._foreign,
+        )
         self._prober = Prober(pace=self._pace, each_round=self._look, note=collector.note)
         self._cards = Cards(spark, soon=self._prober.soon, history=collector.history, learned=self._learn)
 
@@ -78,9 +93,11 @@ class Attachment:
         self._collector.observers.append(self.on_event)
         with self._collector.held():  # events that arrive meanwhile come after what was before
             self.bridge.attach(self._collector.put)
+            self.heard = time.monotonic()
             self._take_in_running()
         if self.bridge.problem:
             self._collector.note(self.bridge.problem)
+        self._prober.soon(self._learn_environment)
         self._prober.start()
         # A process that ends without stop() would leave a listener that the JVM, which ends later, cannot reach.
         atexit.register(self.bridge.detach)
@@ -93,16 +110,26 @@ class Attachment:
             self._collector.observers.remove(self.on_event)
         self._prober.close()
         self._handles.clear()
+        bounded.leave(self._cards)
+        bounded.leave(self.bridge.spark)
+
+    def mend(self) -> None:
+        """Restore at once what was lost on the way of the events, and take in what was missed."""
+        if self._liveness.check(at_once=True):
+            self._collector.views.tell()
 
     @property
     def session(self) -> Session:
         """How the session is, asked now."""
         link = self.bridge.link()
-        return Session(link.state, link.text, self.bridge.mode, self.bridge.version)
+        trouble = self._liveness.trouble if link.state == "live" and link.answers else None
+        return Session(link.state, trouble or link.text, self.bridge.mode, self.bridge.version)
 
     def environment(self) -> dict[str, str]:
-        """Versions and settings of the session; empty when it does not answer."""
-        return probe.environment(self.bridge.spark)
+        """Versions and settings of the session, as of the last start of a query; empty when it has not answered yet."""
+        if "Spark" not in self._environment and self.bridge.link().answers:
+            self._learn_environment()
+        return self._environment
 
     def soon(self, job: Callable[[], None]) -> None:
         """Do ``job`` on the thread that asks Spark."""
@@ -114,8 +141,11 @@ class Attachment:
 
     def sync(self, deadline: float) -> None:
         """Wait until ``deadline`` (monotonic) for the last events of runs that are over."""
+        if not self.bridge.link().answers:
+            return
         active = self._active()
-        over = self.bridge.ended({run: self._handles.get(run) for run in active}) if active else set()
+        handles = {run: self._handles.get(run) for run in active}
+        over = self.bridge.ended(handles, max(0.0, deadline - time.monotonic())) if active else set()
         if over and not self._collector.wait_for(
             lambda: not over & self._active(), max(0.0, deadline - time.monotonic())
         ):
@@ -133,6 +163,7 @@ class Attachment:
             if self.bridge.mode == "classic":
                 self._cards.start(runId)
             self._learn_facts(id, runId)
+            self._prober.soon(self._learn_environment)
         elif kind == TERMINATED:
             self._handles.pop(runId, None)
             self._reads.pop(runId, None)
@@ -168,12 +199,22 @@ class Attachment:
         """Queries that run already appear at once, with what Spark still remembers of them."""
         own: set[str] = self.bridge.ask(lambda: {str(query.runId) for query in self.bridge.spark.streams.active}, set())
         for id, runId, name, query in probe.active(self.bridge.spark):
-            self._handles[runId] = query
-            self._collector.apply({"event": STARTED, "id": id, "runId": runId, "name": name, "at": None})
-            for text in self.bridge.recent(query):
-                self._collector.apply({"event": PROGRESS, "at": None, "progress": text})
+            self._take_in_run(id, runId, name, query)
+            self.heard = time.monotonic()
             if runId not in own:
                 self._note_foreign(id, runId, name)
+
+    def _take_in_run(self, id: str, runId: str, name: str | None, query: Any) -> None:
+        self._handles[runId] = query
+        self._collector.apply({"event": STARTED, "id": id, "runId": runId, "name": name, "at": None})
+        for text in self.bridge.recent(query):
+            self._collector.apply({"event": PROGRESS, "at": None, "progress": text})
+
+    def _take_in(self, run: Active) -> None:
+        """A run whose start no event told."""
+        name = self.bridge.ask(lambda: run.query.name, None)
+        self._take_in_run(run.id, run.runId, name, run.query)
+        self._collector.note(f"No event came of the start of {query_name(name, run.id)}; Spark was asked what runs.")
 
     def _note_foreign(self, id: str, runId: str, name: str | None) -> None:
         self._foreign.add(runId)
@@ -189,6 +230,10 @@ class Attachment:
     def _end_without_event(self, runs: set[str]) -> None:
         """The event of a run that is over did not come: say what the query object says."""
         for history in self._collector.histories():
+            for run in history.runs:
+                query = self._handles.get(run.runId)
+                if run.runId in runs and query is not None:
+                    self._liveness.fill(history, run.runId, query, -1 if run.lastBatch is None else run.lastBatch)
             self._end(runs & {run.runId for run in history.runs}, history, ask=True)
 
     def _end(self, runs: set[str], history: History, *, ask: bool) -> None:
@@ -201,9 +246,17 @@ class Attachment:
         return (None, None) if query is None else self.bridge.ask(lambda: failure_of(query), (None, None))
 
     def _pace(self) -> float:
-        return SHOWN_PACE if self._collector.views.shown else StreamWatch.instance().probe_seconds
+        if self._collector.views.shown:
+            return SHOWN_PACE
+        pace = StreamWatch.instance().probe_seconds
+        return min(pace, GRACE) if self._liveness.in_doubt or self._silent_since else pace
 
     # On the probe's thread
+
+    def _learn_environment(self) -> None:
+        found = probe.environment(self.bridge.spark)
+        if "Spark" in found or not self._environment:  # the last answer stays while there is none
+            self._environment = found
 
     def _learn(self, line: Mapping[str, Any]) -> None:
         self._collector.record(line)
@@ -233,22 +286,41 @@ class Attachment:
             history.set_tasks(runId, batchId, values)
             self._learn({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
 
-    def _look(self) -> None:
-        """One round: is the session there, what do the active runs do."""
-        state = self.bridge.link().state
-        if state == "stopped" or (state == "gone" and self.bridge.mode == "classic"):
+    def _look(self) -> bool:
+        """One round: is the session there, do its events come, what do the active runs do; False without an answer."""
+        before = self.session
+        changed = self._liveness.check()
+        link = self.bridge.link()
+        if link.state == "stopped" or (link.state == "gone" and self.bridge.mode == "classic"):
             self.lose()
-            return
-        self.bridge.keep()
-        changed = False
+            return True
+        if not link.answers:
+            self._silent_since = self._silent_since or time.monotonic()
+            if time.monotonic() - self._silent_since >= SILENT:
+                self._say_stale(link.text)
+            if self.session != before:
+                self._collector.views.tell()
+            return False
+        self._silent_since = None
+        changed = self.session != before or changed
         for history in self._collector.histories():
             run = history.runs[-1] if history.runs else None
             if run is not None and run.state == "active":
+                begun = time.monotonic()
                 query = self._handles.get(run.runId)
                 classic = self.bridge.mode == "classic"
                 changed = look_at(self.bridge.spark, history, run.runId, query, classic=classic) or changed
+                if time.monotonic() - begun > HANGS:
+                    return False  # compare at once: it may answer nothing any more
                 if self._collector.views.shown:
                     self._cards.look(history)
         self._hints.look()
         if changed:
             self._collector.views.tell()
+        return True
+
+    def _say_stale(self, text: str) -> None:
+        for history in self._collector.histories():
+            if history.stale is None and history.runs and history.runs[-1].state == "active":
+                history.set_stale(text)
+                self._collector.views.tell()

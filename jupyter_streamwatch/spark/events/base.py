@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
+PATIENCE = 2.0  # seconds for one answer: a healthy Spark needs milliseconds; one that is paused gives none
+
 
 class Arrival(NamedTuple):
     """One event as it was handed over.
@@ -33,10 +35,30 @@ class Arrival(NamedTuple):
 
 
 class Link(NamedTuple):
-    """How the session is: ``state`` is live, stopped or gone; ``text`` says it in one sentence."""
+    """How the session is: ``state`` is live, stopped or gone; ``text`` says it in one sentence.
+
+    ``answers`` is False while Spark does not answer, though it may be there.
+    """
 
     state: str
     text: str
+    answers: bool = True
+
+
+class Active(NamedTuple):
+    """A run that goes on, as Spark says.
+
+    Attributes:
+        id: of its query.
+        runId: its own.
+        query: the query object.
+        batchId: the last batch that Spark has reported of it; None when there is none.
+    """
+
+    id: str
+    runId: str
+    query: Any
+    batchId: int | None
 
 
 class Bridge(Protocol):
@@ -56,8 +78,11 @@ class Bridge(Protocol):
     def detach(self) -> None:
         """Stop handing over events; never raises, also when the session is gone."""
 
-    def keep(self) -> None:
-        """Called every few seconds: restore what a lost connection took away."""
+    def keep(self) -> str | None:
+        """Called every few seconds: restore what was lost on the way of the events, and say so in one sentence.
+
+        None when nothing was lost, or when nothing can be done.
+        """
 
     def read(self, arrival: Arrival) -> Mapping[str, Any]:
         """The event as plain data, in the words of a recording's lines; may raise on odd payloads."""
@@ -71,13 +96,16 @@ class Bridge(Protocol):
     def written(self, runId: str) -> Written | None:
         """What this process started the run with, where Spark itself does not tell (Connect); None when unknown."""
 
-    def ended(self, runs: Mapping[str, Any]) -> set[str]:
+    def active(self) -> list[Active] | None:
+        """The runs of this session that go on, with the last batch of each; None without an answer."""
+
+    def ended(self, runs: Mapping[str, Any], seconds: float) -> set[str]:
         """Which of these runs (runId -> query object or None) are over, as Spark says; unknown ones are not."""
 
-    def recent(self, query: Any) -> list[str]:
-        """What the query still remembers of its batches, as JSON texts, oldest first."""
+    def recent(self, query: Any, after: int = -1) -> list[str]:
+        """What the query still remembers of its batches after that one, as JSON texts, oldest first."""
 
-    def ask(self, call: Callable[[], T], default: D) -> T | D:
+    def ask(self, call: Callable[[], T], default: D, seconds: float | None = None) -> T | D:
         """The result of ``call``, which asks Spark something; ``default`` when it fails or takes too long."""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_streamwatch.model.events import IDLE, PROGRESS, STARTED, TERMINATED
 from jupyter_streamwatch.spark import bounded, fallback
 from jupyter_streamwatch.spark.events import stops
-from jupyter_streamwatch.spark.events.base import Arrival, Link, now
+from jupyter_streamwatch.spark.events.base import PATIENCE, Active, Arrival, Link, now
 from jupyter_streamwatch.spark.events.public import listener_of, read_public, recent_public
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
-PATIENCE = 2.0  # seconds for one answer, which takes milliseconds; a JVM that is paused gives none
+ATTACHING = 4.0  # seconds for the answers that attaching takes, together
 PIECE = 8_000  # characters: below py4j's 8,192-byte buffer
 PIECES_FOR = 200  # texts after a long one: a session whose queries have long ones takes all in pieces
 
@@ -35,6 +35,7 @@ class _Proxy:
 
     def __init__(self) -> None:
         self.put: Callable[[Arrival], None] | None = None
+        self.name = ""  # by which the JVM calls it
 
     def _hand_over(self, kind: str, event: Any) -> None:
         put = self.put
@@ -67,12 +68,32 @@ class _Pool:
             for i, (owner, proxy, wrapper) in enumerate(self._free):
                 if owner is gateway:
                     del self._free[i]
+                    self.restore(gateway, proxy)
                     return proxy, wrapper
         from pyspark.java_gateway import ensure_callback_server_started
 
         ensure_callback_server_started(gateway)
         proxy = _Proxy()
-        return proxy, gateway.jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(proxy)
+        wrapper = gateway.jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(proxy)
+        known = gateway.gateway_property.pool
+        with known.lock:
+            proxy.name = next(name for name, other in known.dict.items() if other is proxy)
+        return proxy, wrapper
+
+    def restore(self, gateway: Any, proxy: _Proxy) -> bool:
+        """Let the JVM reach a proxy again whose callback server was shut down; False when it is reached."""
+        server = gateway.__dict__.get("_callback_server")
+        there = server is not None and not server.is_shutdown and server.thread is not None and server.thread.is_alive()
+        known = gateway.gateway_property.pool
+        if there and proxy.name in known:
+            return False
+        if not there:
+            from pyspark.java_gateway import ensure_callback_server_started
+
+            gateway._callback_server = None  # noqa: SLF001 - py4j keeps the one that was shut down
+            ensure_callback_server_started(gateway)
+        known.put(proxy, force_id=proxy.name)  # shutting down forgets all proxies; the JVM knows ours by this name
+        return True
 
     def give(self, gateway: Any, proxy: _Proxy, wrapper: Any) -> None:
         proxy.put = None
@@ -141,6 +162,8 @@ class ClassicBridge:
         self._proxy: _Proxy | None = None
         self._listener: Any = None
         self._json = JsonText(self._gateway)
+        self._silent = False  # the JVM did not answer in time, and has not since
+        self._noting = False
         self.version = ""
 
     def serves(self, spark: Any) -> bool:
@@ -155,8 +178,12 @@ class ClassicBridge:
         """See :class:`Bridge`."""
         from pyspark.sql.streaming.query import StreamingQuery
 
-        self.version = str(self.spark.version)
+        self._noting = True
         stops.listen(StreamingQuery)
+        bounded.answer(self.spark, lambda: self._listen(put), seconds=ATTACHING, line="bridge")
+
+    def _listen(self, put: Callable[[Arrival], None]) -> None:
+        self.version = str(self.spark.version)
         manager = self._session.streams()
         try:
             self._proxy, self._listener = _pool.take(self._gateway)
@@ -175,28 +202,41 @@ class ClassicBridge:
         """See :class:`Bridge`."""
         from pyspark.sql.streaming.query import StreamingQuery
 
-        listener, proxy = self._listener, self._proxy
-        if listener is not None:
-            stops.forget(StreamingQuery)
-        self._listener = self._proxy = None
-        if proxy is not None:
-            proxy.put = None
-        if listener is None:
+        if not self._noting:
             return
+        self._noting = False
+        stops.forget(StreamingQuery)
+        if self._proxy is not None:
+            self._proxy.put = None
+        if self._alive():  # a JVM that is paused does it when it goes on, also what it has still to add before
+            bounded.later(self.spark, self._remove, seconds=PATIENCE, line="bridge")
 
-        def remove() -> bool:
-            if proxy is None:
-                self.spark.streams.removeListener(listener)
-            else:
-                self._session.streams().removeListener(listener)
-            return True
+    def _remove(self) -> None:
+        listener, proxy = self._listener, self._proxy
+        self._listener = self._proxy = None
+        if listener is None or not self._alive():
+            return
+        if proxy is None:
+            self.spark.streams.removeListener(listener)
+            return
+        proxy.put = None
+        # Where that raises the bus went with its session, and the proxy is not given back: an event may be on its way.
+        self._session.streams().removeListener(listener)
+        _pool.give(self._gateway, proxy, listener)
 
-        # Where that fails the bus went with its session, and the proxy is not given back: an event may be on its way.
-        if self.ask(remove, default=False) and proxy is not None:
-            _pool.give(self._gateway, proxy, listener)
+    def keep(self) -> str | None:
+        """See :class:`Bridge`."""
+        return self.ask(self._restore, None)
 
-    def keep(self) -> None:
-        """See :class:`Bridge`; a classic listener stays where it is."""
+    def _restore(self) -> str | None:
+        listener, proxy, manager = self._listener, self._proxy, self._session.streams()
+        if not self._noting or proxy is None:
+            return None
+        reached = _pool.restore(self._gateway, proxy)
+        if not any(other == listener for other in manager.listListeners()):
+            manager.addListener(listener)
+            return "The listener of the watch had been removed from Spark; it was added again."
+        return "py4j's callback server had ended, so no event arrived; it was started again." if reached else None
 
     def read(self, arrival: Arrival) -> Mapping[str, Any]:
         """See :class:`Bridge`."""
@@ -221,6 +261,8 @@ class ClassicBridge:
             return Link("gone", "The Spark driver process has ended. Restart the kernel, then call sw.watch() again.")
         if not self._alive():
             return Link("stopped", "The Spark session was stopped. Start a session and call sw.watch() again to go on.")
+        if self._silent:
+            return Link("live", "The Spark driver does not answer. Watching goes on when it does.", answers=False)
         return Link("live", "Watching the Spark session of this kernel.")
 
     def written(self, runId: str) -> None:
@@ -236,40 +278,67 @@ class ClassicBridge:
         same = self.ask(lambda: java.runId().toString() == runId, default=False)
         return StreamingQuery(java) if same else None
 
-    def ended(self, runs: Mapping[str, Any]) -> set[str]:
+    def active(self) -> list[Active] | None:
+        """See :class:`Bridge`. A few round trips a run, which take about a millisecond."""
+        from pyspark.sql.streaming.query import StreamingQuery
+
+        def look() -> list[Active]:
+            found = []
+            for java in self._session.streams().active():
+                last = java.lastProgress()
+                batch = None if last is None else int(last.batchId())
+                found.append(Active(java.id().toString(), java.runId().toString(), StreamingQuery(java), batch))
+            return found
+
+        return self._ask(look, None, seconds=2 * PATIENCE)
+
+    def ended(self, runs: Mapping[str, Any], seconds: float) -> set[str]:
         """See :class:`Bridge`."""
         known = {runId: query for runId, query in runs.items() if query is not None}
         nobody: set[str] = set()
-        over = self.ask(lambda: {runId for runId, query in known.items() if not query.isActive}, nobody)
+        over = self.ask(lambda: {runId for runId, query in known.items() if not query.isActive}, nobody, seconds)
         unknown = set(runs) - set(known)
         if unknown:  # over before its query object could be had
-            active = self.ask(lambda: {str(query.runId) for query in self.spark.streams.active}, default=None)
+            active = self.ask(lambda: {str(query.runId) for query in self.spark.streams.active}, None, seconds)
             over = over if active is None else over | (unknown - active)
         return over
 
-    def recent(self, query: Any) -> list[str]:
+    def recent(self, query: Any, after: int = -1) -> list[str]:
         """See :class:`Bridge`."""
         java: Any = getattr(query, "_jsq", None)
         json = JsonText(self._gateway)  # the other one is the collector's
 
         def texts() -> list[str]:
             try:
-                return [json.of(progress) for progress in java.recentProgress()]
+                return [json.of(progress) for progress in java.recentProgress() if progress.batchId() > after]
             except Exception:
                 fallback.taken()
-                return recent_public(query)
+                return recent_public(query, after)
 
         return self._ask(texts, [], seconds=5 * PATIENCE)
 
-    def ask(self, call: Callable[[], T], default: D) -> T | D:
+    def ask(self, call: Callable[[], T], default: D, seconds: float | None = None) -> T | D:
         """See :class:`Bridge`."""
-        return self._ask(call, default, seconds=PATIENCE)
+        return self._ask(call, default, seconds=PATIENCE if seconds is None else seconds)
 
     def _ask(self, call: Callable[[], T], default: D, *, seconds: float) -> T | D:
         """Calls to a JVM that has ended would print a traceback from py4j: they are not made."""
         if not self._alive():
             return default
-        return bounded.ask(self.spark, call, default, seconds=seconds, line="bridge")
+
+        def heard() -> T:
+            try:
+                return call()
+            finally:
+                self._silent = False  # also when nobody waits for this answer any more
+
+        try:
+            return bounded.answer(self.spark, heard, seconds=seconds, line="bridge")
+        except TimeoutError:
+            self._silent = self._silent or seconds >= PATIENCE
+        except Exception:
+            fallback.taken()
+        return default
 
     def _alive(self) -> bool:
         process = getattr(self._gateway, "proc", None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED
 from jupyter_streamwatch.spark import bounded, fallback, probe
 from jupyter_streamwatch.spark.events import starts, stops
-from jupyter_streamwatch.spark.events.base import Arrival, Link, now
+from jupyter_streamwatch.spark.events.base import PATIENCE, Active, Arrival, Link, now
 from jupyter_streamwatch.spark.events.public import failure_of, listener_of, read_public, recent_public, text_of
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
-PATIENCE = 5.0  # seconds for one answer; a healthy server needs 20 to 40 ms,
-FIRST = 60.0  # and one that has only just started, on a busy machine, much longer for its first
+FIRST = 60.0  # seconds for the first answer of a server that has only just started, on a busy machine
+UNKNOWN = ("INVALID_HANDLE.SESSION", "NO_ACTIVE_SESSION")  # what a server says of a session that it does not know
 STARTS_KEPT = 200  # starts of this process that are remembered
 POLL = 0.5  # seconds between two polls of a server that sends no events to the client
 
@@ -40,7 +40,8 @@ class ConnectBridge:
         self.version = ""
         self.problem: str | None = None
         self._listener: Any = None
-        self._silent = False  # the server did not answer the last call
+        self._silent = False  # the server did not answer the last call, and has not since
+        self._unknown = False  # the server was started anew and does not know the session
         self._noting = False
         self._written: OrderedDict[str, Written] = OrderedDict()  # runId -> what it was started with
 
@@ -52,11 +53,11 @@ class ConnectBridge:
         """See :class:`Bridge`."""
         self.version = self.first_answer()
         self._listener = listener_of(put)
+        self._detach_before_stop()
+        self._note_calls()
         # PySpark starts its receiving thread in the thread that adds the first listener. From a daemon thread it is a
         # daemon too: with a listener attached, Python could not exit otherwise.
         self._bounded(lambda: self.spark.streams.addListener(self._listener), 30.0)
-        self._detach_before_stop()
-        self._note_calls()
 
     def first_answer(self) -> str:
         """The server's version. Raises what PySpark raises, and TimeoutError when nothing comes for long."""
@@ -68,15 +69,28 @@ class ConnectBridge:
         self._forget_calls()
         listener, self._listener = self._listener, None
         # When Python exits it starts no more calls: PySpark would only warn that it could not take the listener off.
-        if listener is not None and threading.main_thread().is_alive() and self.link().state == "live":
-            self.ask(lambda: self.spark.streams.removeListener(listener), None)
+        if listener is None or not threading.main_thread().is_alive() or self.link().state == "stopped":
+            return
 
-    def keep(self) -> None:
+        def remove() -> None:
+            if self._silent:  # by now it answers, or says why not; PySpark would warn that it could not
+                _ = self.spark.streams.active
+            self.spark.streams.removeListener(listener)
+
+        bounded.later(self.spark, remove, seconds=PATIENCE, line="bridge")
+
+    def keep(self) -> str | None:
         """Add the listener again: PySpark drops all listeners when the connection breaks."""
-        bus = getattr(getattr(self.spark.streams, "_sqlb", None), "_listener_bus", None)
+        bus = getattr(self.spark.streams, "_sqlb", None)
+        listeners = getattr(bus, "_listener_bus", None)
         listener = self._listener
-        if listener is not None and isinstance(bus, list) and listener not in bus and self.link().state == "live":
-            self.ask(lambda: self.spark.streams.addListener(listener), None)
+        if listener is None or not isinstance(listeners, list) or self.link().state != "live":
+            return None
+        receiver = getattr(bus, "_execution_thread", None)
+        if listener in listeners and (receiver is None or receiver.is_alive()):
+            return None
+        again = self.ask(lambda: listen_again(self.spark, listener), default=False, seconds=2 * PATIENCE)
+        return "The connection that brings events had ended; the listener was added again." if again else None
 
     def read(self, arrival: Arrival) -> Mapping[str, Any]:
         """See :class:`Bridge`."""
@@ -86,9 +100,12 @@ class ConnectBridge:
         """See :class:`Bridge`."""
         if self._stopped():
             return Link("stopped", "The Spark session was stopped. Start a session and call sw.watch() again to go on.")
+        if self._unknown:
+            text = "The Spark Connect server was started anew and does not know this session. Start a session"
+            return Link("stopped", f"{text} and call sw.watch() again to go on.")
         if self._silent:
             then = "Watching goes on when it is back." if self.version else "Call sw.watch() again when it does."
-            return Link("gone", f"The Spark Connect server does not answer. {then}")
+            return Link("gone", f"The Spark Connect server does not answer. {then}", answers=False)
         return Link("live", "Watching a Spark Connect session.")
 
     def query(self, id: str, runId: str) -> Any | None:
@@ -96,21 +113,34 @@ class ConnectBridge:
         query = self.ask(lambda: self.spark.streams.get(id), None)
         return query if query is not None and str(query.runId) == runId else None
 
-    def ended(self, runs: Mapping[str, Any]) -> set[str]:
+    def active(self) -> list[Active] | None:
+        """See :class:`Bridge`. One call for all runs, and one more for the batch of each."""
+
+        def look() -> list[Active]:
+            found = []
+            for query in self.spark.streams.active:
+                last = query.lastProgress
+                batch = None if last is None else int(last["batchId"])
+                found.append(Active(str(query.id), str(query.runId), query, batch))
+            return found
+
+        return self.ask(look, None)
+
+    def ended(self, runs: Mapping[str, Any], seconds: float) -> set[str]:
         """See :class:`Bridge`. One call for all runs."""
-        active = self.ask(lambda: {str(query.runId) for query in self.spark.streams.active}, None)
+        active = self.ask(lambda: {str(query.runId) for query in self.spark.streams.active}, None, seconds)
         return set() if active is None else set(runs) - active
 
-    def recent(self, query: Any) -> list[str]:
+    def recent(self, query: Any, after: int = -1) -> list[str]:
         """See :class:`Bridge`."""
-        return self.ask(lambda: recent_public(query), [])
+        return self.ask(lambda: recent_public(query, after), [], 2 * PATIENCE)
 
-    def ask(self, call: Callable[[], T], default: D) -> T | D:
+    def ask(self, call: Callable[[], T], default: D, seconds: float | None = None) -> T | D:
         """See :class:`Bridge`."""
         if self._stopped():
             return default
         try:
-            return self._bounded(call)
+            return self._bounded(call, PATIENCE if seconds is None else seconds)
         except Exception:
             fallback.taken()
             return default
@@ -148,18 +178,24 @@ class ConnectBridge:
             fallback.taken()
             return False
 
-    def _bounded(self, call: Callable[[], T], seconds: float = PATIENCE) -> T:
+    def _bounded(self, call: Callable[[], T], seconds: float) -> T:
         """The answer of ``call``; raises what it raises, and TimeoutError when the server does not answer in time."""
+
+        def heard() -> T:
+            try:
+                found = call()
+            except Exception as error:
+                self._unknown = any(word in str(error) for word in UNKNOWN)
+                self._silent = False
+                raise
+            self._silent = False  # also when nobody waits for this answer any more
+            return found
+
         try:
-            found = bounded.answer(self.spark, call, seconds=seconds, line="bridge")
+            return bounded.answer(self.spark, heard, seconds=seconds, line="bridge")
         except TimeoutError:
-            self._silent = True
+            self._silent = self._silent or seconds >= PATIENCE
             raise TimeoutError("the Spark Connect server does not answer") from None
-        except Exception:
-            self._silent = False
-            raise
-        self._silent = False
-        return found
 
     def _detach_before_stop(self) -> None:
         """PySpark warns when a session stops with a listener attached: take ours off first."""
@@ -205,7 +241,7 @@ class PollingBridge(ConnectBridge):
         self._done.set()
 
     def keep(self) -> None:
-        """See :class:`Bridge`; polling needs no repair."""
+        """See :class:`Bridge`; polling needs no repair: each look comes anew."""
 
     def read(self, arrival: Arrival) -> Mapping[str, Any]:
         """See :class:`Bridge`. Polled payloads are plain already."""
@@ -272,6 +308,28 @@ class PollingBridge(ConnectBridge):
         put = self._put
         if put is not None:
             put(Arrival(kind, payload, now()))
+
+
+def listen_again(spark: Any, listener: Any) -> bool:
+    """Add a listener to a bus that receives no events any more; those of others that are still there stay.
+
+    A server that still has the listener of the connection that broke never answers a second one: it is taken off first,
+    as PySpark does it with its last listener.
+    """
+    bus = spark.streams._sqlb  # noqa: SLF001 - there is no public way
+    others: list[Any] = []
+    receiver = bus._execution_thread  # noqa: SLF001
+    if receiver is None or not receiver.is_alive():
+        with bus._lock:  # noqa: SLF001
+            others = [other for other in bus._listener_bus if other is not listener]  # noqa: SLF001
+            bus._listener_bus[:] = [listener]  # noqa: SLF001
+            bus._execution_thread = None  # noqa: SLF001
+        bus.remove(listener)
+    if listener not in bus._listener_bus:  # noqa: SLF001
+        bus.append(listener)
+    with bus._lock:  # noqa: SLF001
+        bus._listener_bus.extend(others)  # noqa: SLF001
+        return listener in bus._listener_bus  # noqa: SLF001
 
 
 def _classes() -> tuple[type, type]:

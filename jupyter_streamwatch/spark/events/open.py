@@ -29,6 +29,9 @@ def _active_of(cls: Any) -> Any | None:
         session = getattr(cls, name, None)
         if session is not None and not _is_live(session):
             return None
+    known = getattr(cls, "_activeSession", None)  # classic: the same without a question, which a paused JVM would keep
+    if known is not None:
+        return known
     try:
         session = cls.getActiveSession()  # of this thread
     except Exception:

@@ -53,9 +53,9 @@ def text_of(progress: Any) -> str:
     return text if isinstance(text, str) else json.dumps(progress, default=str)
 
 
-def recent_public(query: Any) -> list[str]:
-    """What a query still remembers of its batches, as JSON texts, oldest first."""
-    return [text_of(progress) for progress in query.recentProgress]
+def recent_public(query: Any, after: int = -1) -> list[str]:
+    """What a query still remembers of its batches after that one, as JSON texts, oldest first."""
+    return [text_of(progress) for progress in query.recentProgress if progress["batchId"] > after]
 
 
 def failure_of(query: Any) -> tuple[str | None, str | None]:
