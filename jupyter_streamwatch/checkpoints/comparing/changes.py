@@ -25,6 +25,7 @@ What = Literal[
     "dedup",
     "state-schema",
     "conf",
+    "trigger",
 ]
 Verdict = Literal["not-allowed", "silently-wrong", "changed-meaning", "allowed", "unknown"]
 

@@ -7,19 +7,19 @@ its query, and is listed as unseen when none is known.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.checkpoints import known
 from jupyter_streamwatch.checkpoints.comparing import plan as compatibility_plan
 from jupyter_streamwatch.checkpoints.comparing import sources as compatibility_sources
 from jupyter_streamwatch.checkpoints.comparing import state as compatibility_state
-from jupyter_streamwatch.checkpoints.comparing.changes import Changes
+from jupyter_streamwatch.checkpoints.comparing.changes import Change, Changes
 from jupyter_streamwatch.checkpoints.comparing.verdicts import Case
-from jupyter_streamwatch.model import watched
+from jupyter_streamwatch.checkpoints.parts import KnownSink
+from jupyter_streamwatch.checkpoints.restart.available import unwritten
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
-from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.spark.plans import state as shape_state
 
 if TYPE_CHECKING:
@@ -47,9 +47,25 @@ def compare(checkpoint: Contents, x: Any, against: Any = None) -> Changes:
     """
     now = _shape(x, tuple(checkpoint.conf))
     before, reason = _before(checkpoint, against)
+    taken = _taken(checkpoint, now)
     if not checkpoint.offsets:
-        return Changes((), ["The checkpoint holds no batch yet: there is nothing to compare with."])
-    return judge(checkpoint, now, before, reason)
+        return Changes(taken, ["The checkpoint holds no batch yet: there is nothing to compare with."])
+    found = judge(checkpoint, now, before, reason)
+    moved = any(change.what == "sink" and change.verdict in ("not-allowed", "silently-wrong") for change in found)
+    return found if moved else Changes([*found, *taken], found.unseen)
+
+
+def _taken(checkpoint: Contents, now: Shape) -> list[Change]:
+    """Say that the file sink's folder has batch ids that this checkpoint did not plan: the sink skips them."""
+    if now.sink is None:
+        return []
+    sentence = unwritten(checkpoint, KnownSink(now.sink, now.sinkPath))
+    return [taken_by_another(now, sentence)] if sentence else []
+
+
+def taken_by_another(now: Shape, sentence: str) -> Change:
+    """Make the change of a sink's folder that has another checkpoint's batches."""
+    return Change("sink", "silently-wrong", "a folder with batches of another checkpoint", now.sinkPath, sentence)
 
 
 def judge(checkpoint: Contents, now: Shape, before: Shape | None, reason: str = "") -> Changes:
@@ -102,31 +118,12 @@ def _before(checkpoint: Contents, against: Any) -> tuple[Shape | None, str]:
     id = checkpoint.id
     if id is None:
         return None, "the checkpoint does not tell the id of its query"
-    history, where = _history(id, against)
+    history, where = known.history(id, against)
     if history is None:
         return None, f"{where} knows no run of this checkpoint's query ({id})"
     if history.facts.shape is None:
         return None, f"{where} does not know what the query of this checkpoint was ({id})"
     return history.facts.shape, ""
-
-
-def _history(id: str, against: Any) -> tuple[HistoryView | None, str]:
-    if against is None:
-        return watched.history(id), "the watch of this kernel"
-    if isinstance(against, HistoryView):
-        return (against if against.id == id else None), "the history that was given"
-    if isinstance(against, (str, os.PathLike)):
-        from jupyter_streamwatch.recordings.load import load
-
-        against = load(against)
-    queries = getattr(against, "queries", None)
-    if queries is None:
-        raise TypeError(
-            "against takes a Recording, the path of one, a History or a Watch, "
-            f"not {type(against).__module__}.{type(against).__qualname__}."
-        )
-    where = "the recording" if isinstance(against, Recording) else "the watch"
-    return (queries[id] if id in list(queries) else None), where
 
 
 def _conf(case: Case) -> None:

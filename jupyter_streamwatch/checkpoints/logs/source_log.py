@@ -94,6 +94,10 @@ class FileLog:
         """All lines of the file of one entry."""
         return self._json(str(number) if number in self._plain else f"{number}{_COMPACT}")
 
+    def changed(self, number: int) -> float | None:
+        """When the file of one plain entry was last changed, epoch ms; None when it has none or that is not known."""
+        return self._tree.about(self._folder, str(number)).changedMs if number in self._plain else None
+
     def compacted_last(self) -> int | None:
         """Number of the newest compacted entry."""
         return self._compact[-1] if self._compact else None
@@ -153,13 +157,15 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
 
     Attributes:
         index: Number of the source.
+        folder: Name of its folder: the number, or the name of a source that has one.
         log: The files as they are.
     """
 
-    def __init__(self, tree: Tree, index: int) -> None:
+    def __init__(self, tree: Tree, index: int, folder: str | None = None) -> None:
         """Read nothing yet."""
         self.index = index
-        self.log = FileLog(tree, f"sources/{index}")
+        self.folder = str(index) if folder is None else folder
+        self.log = FileLog(tree, f"sources/{self.folder}")
 
     @cached_property
     def initial(self) -> Any:
@@ -214,7 +220,7 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
         for number, lines in self.log.entries(numbers[-1] - SHOWN + 1, numbers[-1]) if numbers else ():
             files = [redact(clean(str(line.get("path"))))[:2_000] for line in lines[:SHOWN]]
             newest[str(number)] = {"files": len(lines), "paths": files}
-        return {"index": self.index, "entries": len(numbers), "newest": newest}
+        return {"index": self.index, "folder": self.folder, "entries": len(numbers), "newest": newest}
 
 
 SHOWN = 100  # entries of a log, and files of an entry, that ``to_dict`` holds
@@ -231,6 +237,10 @@ class SinkLog(Part):
     def last(self) -> int | None:
         """The newest batch that the sink has; it skips this one and all before it."""
         return self.log.last
+
+    def writtenMs(self, batchId: int) -> float | None:
+        """When the entry of a batch was written, epoch ms; None where it has no file of its own, or none is known."""
+        return self.log.changed(batchId)
 
     def files(self, batchId: int) -> tuple[SinkFile, ...]:
         """The files that a batch added; of a compacted entry those of all batches before it, too."""
