@@ -237,6 +237,7 @@ class CompareApp(_Reads):
         from jupyter_streamwatch.checkpoints import checkpoint
 
         found = checkpoint(arguments[0])
+        found.commands = True
         changes = found.compare(self._history(self.read(arguments[1:])), self.against or None)
         if self.json:
             _print_json(changes.to_dict())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from jupyter_streamwatch.checkpoints.comparing.changes import SAID
+from jupyter_streamwatch.checkpoints.comparing.changes import SAID, TAKEN
 from jupyter_streamwatch.spark import probe
 from jupyter_streamwatch.spark.bounded import answer
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
@@ -36,9 +36,10 @@ TOLD = ("changed-meaning", "unknown")
 
 _UNCOMPARED = "Started without a comparison with its checkpoint"
 _REMEDY = (
-    "Give the changed query a new checkpointLocation (its state starts anew and its source is read again), or run the"
-    " cell without --guard."
+    "Undo the change; or run the cell without --guard; or give the changed query a new checkpointLocation (its state"
+    " starts anew and its source is read again)."
 )
+_ELSEWHERE = "Give the query a new output folder, or run the cell without --guard."
 _CLASSIC = "pyspark.sql.streaming.readwriter"
 _CONNECT = "pyspark.sql.connect.streaming.readwriter"
 
@@ -130,11 +131,12 @@ def _placed(shape: Shape, spark: Any, path: str | None, table: str | None) -> Sh
 def _refusal(where: str, bad: Sequence[Any]) -> str:
     what = "a change does" if len(bad) == 1 else f"{len(bad)} changes do"
     lines = (f"  {_line(change)}" for change in bad)
+    elsewhere = all(change.was == TAKEN for change in bad)
     return "\n".join(
         (
             redact(f"The query was not started: {what} not fit its checkpoint {where}."),
             *lines,
-            _REMEDY,
+            _ELSEWHERE if elsewhere else _REMEDY,
         )
     )
 

@@ -26,7 +26,9 @@ _SAFE = {
 _CLASS = re.compile(r"^(?:[a-z]\w*\.){2,}(?=[A-Z]\w*$)")
 
 _TODAY = 12 * 3_600_000  # ms; within half a day a time of day is clear
-_UNCOUNTED = "More files than are counted in passing: sw.checkpoint(path).bytes counts them."
+_UNCOUNTED = (
+    "More files than are counted in passing: sw.checkpoint(path) or jupyter streamwatch checkpoint counts them."
+)
 
 Row = tuple[str, str, "str | None"]
 

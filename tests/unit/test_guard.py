@@ -172,7 +172,7 @@ def test_another_wrapper_made_in_the_block_stays(compared, monkeypatch):
 
 @pytest.mark.parametrize(("batches", "stopped"), [(3, True), (0, False)])
 def test_a_new_checkpoint_over_an_old_output_folder(batches, stopped, tmp_path, monkeypatch):
-    """The file sink would skip the ids that the folder has: that first start is stopped, into a new folder it is not."""
+    """The file sink would skip the ids that the folder has: that first start is stopped, one into a new one is not."""
     (tmp_path / "out" / "_spark_metadata").mkdir(parents=True)
     for number in range(batches):
         (tmp_path / "out" / "_spark_metadata" / str(number)).write_text("v1\n")

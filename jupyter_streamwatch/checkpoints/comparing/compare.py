@@ -14,7 +14,7 @@ from jupyter_streamwatch.checkpoints import known
 from jupyter_streamwatch.checkpoints.comparing import plan as compatibility_plan
 from jupyter_streamwatch.checkpoints.comparing import sources as compatibility_sources
 from jupyter_streamwatch.checkpoints.comparing import state as compatibility_state
-from jupyter_streamwatch.checkpoints.comparing.changes import Change, Changes
+from jupyter_streamwatch.checkpoints.comparing.changes import TAKEN, Change, Changes
 from jupyter_streamwatch.checkpoints.comparing.verdicts import Case
 from jupyter_streamwatch.checkpoints.parts import KnownSink
 from jupyter_streamwatch.checkpoints.restart.available import unwritten
@@ -23,6 +23,7 @@ from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.spark.plans import state as shape_state
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
     from jupyter_streamwatch.checkpoints.contents import Contents
 
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
@@ -45,7 +46,7 @@ def compare(checkpoint: Contents, x: Any, against: Any = None) -> Changes:
         ValueError: when ``x`` is a DataFrame that reads no stream.
         FileNotFoundError: when there is no recording at the path ``against``.
     """
-    now = _shape(x, tuple(checkpoint.conf))
+    now = _shape(checkpoint, x)
     before, reason = _before(checkpoint, against)
     taken = _taken(checkpoint, now)
     if not checkpoint.offsets:
@@ -59,13 +60,15 @@ def _taken(checkpoint: Contents, now: Shape) -> list[Change]:
     """Say that the file sink's folder has batch ids that this checkpoint did not plan: the sink skips them."""
     if now.sink is None:
         return []
-    sentence = unwritten(checkpoint, KnownSink(now.sink, now.sinkPath))
-    return [taken_by_another(now, sentence)] if sentence else []
+    skipped = unwritten(checkpoint, KnownSink(now.sink, now.sinkPath))
+    if skipped is None:
+        return []
+    return [taken_by_another(now, skipped.text, "silently-wrong" if skipped.to_come else "changed-meaning")]
 
 
-def taken_by_another(now: Shape, sentence: str) -> Change:
+def taken_by_another(now: Shape, sentence: str, verdict: Verdict = "silently-wrong") -> Change:
     """Make the change of a sink's folder that has another checkpoint's batches."""
-    return Change("sink", "silently-wrong", "a folder with batches of another checkpoint", now.sinkPath, sentence)
+    return Change("sink", verdict, TAKEN, now.sinkPath, sentence)
 
 
 def judge(checkpoint: Contents, now: Shape, before: Shape | None, reason: str = "") -> Changes:
@@ -87,16 +90,17 @@ def judge(checkpoint: Contents, now: Shape, before: Shape | None, reason: str = 
     return Changes(case.changes, [*_limits_of_sight(case, reason), *case.unseen])
 
 
-def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
+def _shape(checkpoint: Contents, x: Any) -> Shape:
     if isinstance(x, Shape):
         return x
     if isinstance(x, HistoryView):
         if x.facts.shape is None:
-            raise ValueError("Of this watched query it is not known what it is; give its DataFrame or writer.")
+            instead = "record it in classic mode" if checkpoint.commands else "give its DataFrame or writer"
+            raise ValueError(f"Of this watched query it is not known what it is; {instead}.")
         return _as_planned(x.facts.shape)
     from jupyter_streamwatch.spark import probe
 
-    shape = probe.shape(x, settings)
+    shape = probe.shape(x, tuple(checkpoint.conf))
     if type(x).__name__ == "DataStreamWriter" and shape.sink in (None, "files") and shape.sinkPath is None:
         # Files are the default, and so is append: a writer without a path has not been told where to write.
         mode = None if shape.outputMode == "append" else shape.outputMode
@@ -118,6 +122,8 @@ def _before(checkpoint: Contents, against: Any) -> tuple[Shape | None, str]:
     id = checkpoint.id
     if id is None:
         return None, "the checkpoint does not tell the id of its query"
+    if against is None and checkpoint.commands:
+        return None, "no recording of a run on it was given (--against=FILE)"
     history, where = known.history(id, against)
     if history is None:
         return None, f"{where} knows no run of this checkpoint's query ({id})"
@@ -154,10 +160,15 @@ def _limits_of_sight(case: Case, reason: str) -> list[str]:
             "Filters, output columns and conditions: Spark writes them another way in another version or over Connect, "
             "and the watched run was one."
         )
+    why = (
+        "the recording does not tell"
+        if case.checkpoint.commands
+        else "not said yet; compare the writer with all that it will have"
+    )
     if before is not None and now.sink is None:
-        found.append("The sink and its place: not said yet; compare the writer with all that it will have.")
+        found.append(f"The sink and its place: {why}.")
     if before is not None and now.outputMode is None:
-        found.append("The output mode: not said yet; compare the writer with all that it will have.")
+        found.append(f"The output mode: {why}.")
     if before is not None and (before.sink is None or before.outputMode is None):
         missing = [name for name, value in (("sink", before.sink), ("output mode", before.outputMode)) if value is None]
         found.append(f"The {' and the '.join(missing)} of the watched run: Spark did not tell.")

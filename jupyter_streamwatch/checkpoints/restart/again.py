@@ -78,7 +78,7 @@ def first(checkpoint: Contents, mode: Mode, entry: OffsetEntry | None, *, blocke
     return f"The next start {runs} batch {batch} for the first time: batch {last}, the last one planned, is committed."
 
 
-def rows(checkpoint: Contents, mode: Mode, entry: OffsetEntry | None, *, moved: bool) -> list[str]:
+def rows(checkpoint: Contents, mode: Mode, entry: OffsetEntry | None, *, moved: bool, noted: bool) -> list[str]:
     """Say which rows come again.
 
     Args:
@@ -86,6 +86,7 @@ def rows(checkpoint: Contents, mode: Mode, entry: OffsetEntry | None, *, moved: 
         mode: The mode of the next start.
         entry: The newest entry of the offsets.
         moved: Whether the last commit moved the watermark of a query that keeps state.
+        noted: Whether a file source's log has files that no batch was planned with.
     """
     if entry is None:
         return []
@@ -109,6 +110,12 @@ def rows(checkpoint: Contents, mode: Mode, entry: OffsetEntry | None, *, moved: 
         found.append(finished)
     unless = _unknown(checkpoint, mode, f"batch {last}")
     plain = ", if the query runs in plain micro-batches" if unless else ""
+    if noted:
+        return [
+            *found,
+            f"A batch runs for those files at once; no row of a committed batch is read again{plain}.",
+            *unless,
+        ]
     return [*found, f"Without new data no batch runs, and no row is read again{plain}.", *unless]
 
 

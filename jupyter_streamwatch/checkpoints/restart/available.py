@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from jupyter_streamwatch.checkpoints.logs.source_log import SinkLog
@@ -106,7 +106,14 @@ def sink_log(storage: Storage) -> SinkLog | None:
     return SinkLog(tree, "_spark_metadata")
 
 
-def unwritten(checkpoint: Contents, sink: KnownSink | None) -> str | None:
+class Unwritten(NamedTuple):
+    """Batches that a file sink skips: the sentence, and whether there are more to come."""
+
+    text: str
+    to_come: bool
+
+
+def unwritten(checkpoint: Contents, sink: KnownSink | None) -> Unwritten | None:
     """Say that a file sink skips batches because its folder has their ids already, from another checkpoint.
 
     Args:
@@ -114,7 +121,7 @@ def unwritten(checkpoint: Contents, sink: KnownSink | None) -> str | None:
         sink: The sink, as far as it is known.
 
     Returns:
-        A sentence; None when the sink has no such batches, or there is no telling.
+        Which; None when the sink has no such batches, or there is no telling.
     """
     entries = _entries_of(sink, checkpoint.spark)
     if entries is None or entries.last is None:
@@ -123,15 +130,16 @@ def unwritten(checkpoint: Contents, sink: KnownSink | None) -> str | None:
     older = _older(checkpoint, entries)
     following = 0 if last is None else last + 1
     if entries.last >= following:
-        return _taken(older[0] if older else following, entries.last)
+        return Unwritten(_taken(older[0] if older else following, entries.last), to_come=True)
     if not older:
         return None
-    return (
+    text = (
         f"The file sink's folder had {_batches(older[0], older[-1])} before this checkpoint planned"
         f" {'it' if len(older) == 1 else 'them'}: the sink skips ids that it has, so these rows are committed and not"
         " written. Later batches are written beside the other query's files. Give the query a new output folder and a"
         " new checkpoint: its source is read again."
     )
+    return Unwritten(text, to_come=False)
 
 
 def unwritten_new(sink: KnownSink | None, spark: Any) -> str | None:

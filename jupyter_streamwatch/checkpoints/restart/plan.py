@@ -36,6 +36,7 @@ class _Refusal(NamedTuple):
 
     why: str
     cures: Sequence[str] = ()
+    fails: str = "The start"
 
 
 def plan(checkpoint: Contents, known: Known) -> RestartPlan:
@@ -50,10 +51,11 @@ def plan(checkpoint: Contents, known: Known) -> RestartPlan:
     blocked = None if refusal is None else refusal.why
     batch = again.batch_of(checkpoint, mode)
     verdict = sinks.verdict(known.sink, batch, checkpoint.id)
-    foreign = unwritten(checkpoint, known.sink)
+    skipped = unwritten(checkpoint, known.sink)
+    foreign = None if skipped is None else skipped.text
     sentences = [again.first(checkpoint, mode, entry, blocked=blocked is not None)]
     if refusal is not None:
-        sentences += [f"The start will fail: {refusal.why}", *cures.numbered(refusal.cures)]
+        sentences += [f"{refusal.fails} will fail: {refusal.why}", *cures.numbered(refusal.cures)]
     elif checkpoint.metadataMissing and entry is not None:
         sentences += [_NEEDS_METADATA, *cures.numbered(cures.of_metadata(checkpoint, known.sink))]
     sentences += [foreign] if foreign else []
@@ -61,7 +63,9 @@ def plan(checkpoint: Contents, known: Known) -> RestartPlan:
     if refusal is None:
         sentences += [text for read in reads for text in read.sentences]
         moved = _watermark(checkpoint, entry, replay=False) != (entry.watermarkMs if entry else None)
-        sentences += again.rows(checkpoint, mode, entry, moved=moved and bool(checkpoint.operators))
+        noted = any(read.range.files for read in reads if read.range.to is None)
+        moved = moved and bool(checkpoint.operators)
+        sentences += again.rows(checkpoint, mode, entry, moved=moved, noted=noted)
         sentences += _of_sink(checkpoint, known, verdict, replay=replay, foreign=foreign is not None)
         sentences += _oddities(checkpoint, mode)
     return RestartPlan(
@@ -160,8 +164,10 @@ def _all_refusals(  # noqa: PLR0917 - all that is known
     for read in reads:
         if read.blocked:
             yield _Refusal(read.blocked, [cures.back("the folder"), cures.new_checkpoint(checkpoint, sink)])
+    planned = checkpoint.lastOffset != checkpoint.lastCommit
+    fails = "The start" if planned else "The first batch, which new data brings,"
     for why, folder in _lost_state(checkpoint, lost):
-        yield _Refusal(why, cures.of_state(checkpoint, sink, folder))
+        yield _Refusal(why, cures.of_state(checkpoint, sink, folder), fails)
     gone = checkpoint.lastCommit is not None and not checkpoint.leavesStateOut and not checkpoint.operators
     if gone and known.stateful:
         why = "the folder state/ is missing, and the query keeps state: what it held is lost."

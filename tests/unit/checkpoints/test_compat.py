@@ -47,6 +47,7 @@ class Fake:
     lastCommit: int | None = 0
     id: str | None = "q"
     continuous: bool = False
+    commands: bool = False
     spark: Any = None
 
     @property

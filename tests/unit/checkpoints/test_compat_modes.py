@@ -77,7 +77,7 @@ class Gapped(Fake):
 
 
 def test_gaps_need_the_option_that_left_them() -> None:
-    """Without asynchronous progress tracking Spark refuses the gap; with it, or where that is unknown, nothing is said."""
+    """Without asynchronous progress tracking Spark refuses the gap; with it, or if that is unknown, nothing is said."""
     checkpoint = Gapped(read=KAFKA)
     on = replace(PLAIN, options=(("asyncprogresstrackingenabled", "true"),))
     assert told(judge(checkpoint, PLAIN, on)) == [("conf", "not-allowed")]

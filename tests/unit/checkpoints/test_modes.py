@@ -274,3 +274,16 @@ def test_to_dict_is_json(tmp_path: Path) -> None:
     plan = sw.checkpoint(kafka(tmp_path, [5, 6, 8], [5, 6])).restart()
     assert json.loads(json.dumps(plan.to_dict()))["cures"] == list(plan.cures)
     assert SimpleNamespace(**plan.to_dict()).replay is True
+
+
+def test_files_that_no_batch_was_planned_with_run_at_once(tmp_path: Path) -> None:
+    """A source that is ahead of the offsets has its batch without new data: no sentence says otherwise."""
+    text = str(sw.checkpoint(damaged(tmp_path, "4.3-files", "offsets/1", "commits/1")).restart())
+    assert "A batch runs for those files at once" in text
+    assert "no batch runs" not in text
+
+
+def test_a_lost_state_fails_the_batch_and_not_the_start(tmp_path: Path) -> None:
+    """A start without new data runs no batch, and so does not miss the state yet."""
+    plan = sw.checkpoint(damaged(tmp_path, "4.3-aggregate", "state/0/0/3.delta")).restart()
+    assert plan.sentences[1].startswith("The first batch, which new data brings, will fail: the state")
