@@ -99,6 +99,7 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
 def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Sequence[Any]:
     from jupyter_streamwatch.checkpoints import checkpoint
     from jupyter_streamwatch.checkpoints.comparing.compare import compare, taken_by_another
+    from jupyter_streamwatch.checkpoints.comparing.plan import unrecoverable
     from jupyter_streamwatch.checkpoints.parts import KnownSink
     from jupyter_streamwatch.checkpoints.restart.available import unwritten_new
 
@@ -111,7 +112,10 @@ def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Se
         shape = _placed(probe.shape(writer, ()), spark, path, table)  # the first start makes the checkpoint
         sentence = unwritten_new(KnownSink(shape.sink, shape.sinkPath), spark) if shape.sink else None
         return [taken_by_another(shape, sentence)] if sentence else []
-    return compare(found, _placed(probe.shape(writer, tuple(found.conf)), spark, path, table))
+    shape = _placed(probe.shape(writer, tuple(found.conf)), spark, path, table)
+    changes: list[Any] = compare(found, shape)
+    refused = unrecoverable(shape) if found.offsets else None
+    return changes if refused is None or any(one.what == "sink" for one in changes) else [*changes, refused]
 
 
 def _placed(shape: Shape, spark: Any, path: str | None, table: str | None) -> Shape:

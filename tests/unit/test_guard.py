@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_streamwatch.model.query_shape import Shape
+from jupyter_streamwatch.model.query_shape import Shape, SourceShape
 from jupyter_streamwatch.notebook import guard
 from jupyter_streamwatch.notebook.guard import NotStartedError, guarding
 from jupyter_streamwatch.spark import writer
@@ -195,3 +195,15 @@ def test_a_table_is_the_place_that_its_catalog_names(table, place, monkeypatch):
     monkeypatch.setattr(guard, "table_of", lambda _spark, _name: table)
     placed = guard._placed(Shape(sink="files", sinkPath=None), None, None, "silver")
     assert (placed.sink, placed.sinkPath) == place
+
+
+@pytest.mark.parametrize(("mode", "stopped"), [("append", True), ("update", True), ("complete", False)])
+def test_a_memory_sink_on_a_checkpoint_with_offsets(mode, stopped, tmp_path, monkeypatch):
+    """Spark refuses it but in complete mode, watched or not."""
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1}\n{"orders":{"0":1}}')
+    sources = (SourceShape("kafka", "Kafka orders"),)
+    shape = Shape(mode="classic", sources=sources, operators=(), state=(), sink="memory", outputMode=mode)
+    monkeypatch.setattr(guard.probe, "shape", lambda _writer, _settings: shape)
+    found = guard._changes(SimpleNamespace(), str(tmp_path), None, None)
+    assert ("not-allowed" in [change.verdict for change in found]) is stopped

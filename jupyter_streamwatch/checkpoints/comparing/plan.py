@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.checkpoints.comparing.changes import Change
 from jupyter_streamwatch.checkpoints.comparing.verdicts import GUIDE_FORBIDS, Case, listed
 from jupyter_streamwatch.spark.plans import expressions as shape_expressions
 from jupyter_streamwatch.text.numbers import duration
@@ -193,11 +194,10 @@ def _progress(case: Case) -> None:
 
 def _sink(case: Case) -> None:
     now, before = case.now, case.before
-    if now.sink == "memory" and now.outputMode not in (None, "complete"):
-        was = before.sink if before is not None else None
-        case.add("sink", "not-allowed", was, "memory", _MEMORY)
-        return
     if before is None or now.sink is None or before.sink is None:
+        return
+    if refused := unrecoverable(now, before.sink):
+        case.changes.append(refused)
         return
     if now.sink != before.sink and (before.sink == "python" or "." in now.sink):
         case.unseen.append(f"The sink: the watched run calls it {before.sink}, the query {now.sink}; both may be one.")
@@ -215,6 +215,13 @@ def _sink(case: Case) -> None:
         case.add("sink", "silently-wrong", before.sinkFormat, now.sinkFormat, reason)
     elif bool(now.sinkPath) != bool(before.sinkPath):
         case.unseen.append("Where the sink writes: not known of both, the watched run and the query.")
+
+
+def unrecoverable(now: Shape, was: str | None = None) -> Change | None:
+    """Return that Spark refuses a sink on any checkpoint with offsets, also one that did not change."""
+    if now.sink != "memory" or now.outputMode in (None, "complete"):
+        return None
+    return Change("sink", "not-allowed", was, "memory", _MEMORY)
 
 
 def _other_sink(case: Case, was: str, now: str) -> None:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_streamwatch.checkpoints.logs.log import NotJsonError, loads
 from jupyter_streamwatch.checkpoints.parts import Part, SinkFile, SourceFile
-from jupyter_streamwatch.checkpoints.storage.files import is_number, reason
+from jupyter_streamwatch.checkpoints.storage.files import Local, is_number, reason
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.checkpoints.storage.files import Tree
+    from jupyter_streamwatch.checkpoints.storage.files import Storage, Tree
 
 _COMPACT = ".compact"
 _BATCH = re.compile(r'(?<!\\)"batchId"\s*:\s*(\d{1,18})(?!\d)')
@@ -48,6 +48,11 @@ class FileLog:
         self._lines: dict[str, list[str]] = {}
         self._groups: dict[str, dict[int, list[str]]] = {}
         self.problems: list[str] = []
+
+    @property
+    def storage(self) -> Storage:
+        """Where it lies."""
+        return self._tree.storage
 
     @cached_property
     def _plain(self) -> set[int]:
@@ -237,6 +242,11 @@ class SinkLog(Part):
     def last(self) -> int | None:
         """The newest batch that the sink has; it skips this one and all before it."""
         return self.log.last
+
+    @property
+    def local(self) -> bool:
+        """Whether it lies on this machine."""
+        return isinstance(self.log.storage, Local)
 
     def writtenMs(self, batchId: int) -> float | None:
         """When the entry of a batch was written, epoch ms; None where it has no file of its own, or none is known."""

@@ -24,6 +24,7 @@ _MOST_LOOKED_AT = 10_000  # files
 _NAMED = 4  # partitions
 _MOST_COMPARED = 100  # batches
 _CLOCKS_MS = 2_000  # that the clocks of a driver and of a storage may differ
+_CLOCK_MS = 250  # that the time of a file on this machine may be behind
 
 
 def gone(storage: Storage, paths: Sequence[str]) -> list[str] | None:
@@ -185,8 +186,9 @@ def _batches(first: int, last: int) -> str:
 def _older(checkpoint: Contents, entries: SinkLog) -> list[int]:
     """Return the newest batches whose entry in the sink's log is older than their plan in the checkpoint."""
     found: list[int] = []
+    apart = _CLOCK_MS if isinstance(checkpoint.storage, Local) and entries.local else _CLOCKS_MS
     for id in list(checkpoint.offsets)[: -_MOST_COMPARED - 1 : -1]:
         planned, at = checkpoint.offsets[id].timestampMs, entries.writtenMs(id)
-        if planned is not None and at is not None and at + _CLOCKS_MS < planned:
+        if planned is not None and at is not None and at + apart < planned:
             found.append(id)
     return sorted(found)
