@@ -179,19 +179,36 @@ class CheckpointApp(_Command):
 
     PATH is the query's checkpointLocation: a local folder, or a URL (with fsspec). Nothing in it is changed.
     """
-    examples = "jupyter streamwatch checkpoint /data/checkpoints/orders"
+    examples = (
+        "jupyter streamwatch checkpoint /data/checkpoints/orders\n"
+        "jupyter streamwatch checkpoint /data/checkpoints/orders --trigger=continuous\n"
+        "jupyter streamwatch checkpoint /data/checkpoints/orders --against=run.jsonl"
+    )
     json = Bool(False, help="Print JSON, for programs.").tag(config=True)
+    trigger = Unicode(help="Trigger of the next start: 2s, availableNow, continuous, realTime.").tag(config=True)
+    options = Unicode(help="All options of its writer, as JSON; {} for none.").tag(config=True)
+    against = Unicode(help="A recording of a run on this checkpoint, for trigger, options and sink.").tag(config=True)
 
     def run(self, arguments: list[str]) -> None:
         """Read and print."""
         self.expect(arguments, least=1, most=1)
-        from jupyter_streamwatch.checkpoints import checkpoint
+        from jupyter_streamwatch.checkpoints import checkpoint, text
 
         found = checkpoint(arguments[0])
+        found.commands = True
+        plan = found.restart(self.trigger or None, self._options(), self.against or None)
         if self.json:
-            _print_json(found.to_dict())
+            _print_json(found.to_dict() | {"restart": plan.to_dict()})
         else:
-            print(found)  # noqa: T201
+            print(text.plain(found, plan))  # noqa: T201
+
+    def _options(self) -> dict[str, Any] | None:
+        if not self.options:
+            return None
+        try:
+            return dict(json.loads(self.options))
+        except (TypeError, ValueError):
+            raise ValueError("--options takes the writer's options as JSON, '{}' for none.") from None
 
 
 class CompareApp(_Reads):
@@ -221,6 +238,7 @@ class CompareApp(_Reads):
         from jupyter_streamwatch.checkpoints import checkpoint
 
         found = checkpoint(arguments[0])
+        found.commands = True
         changes = found.compare(self._history(self.read(arguments[1:])), self.against or None)
         if self.json:
             _print_json(changes.to_dict())
@@ -261,6 +279,7 @@ for _app in (DiagnoseApp, CheckpointApp, CompareApp):
     _app.flags = {**_app.flags, "json": ({_app.__name__: {"json": True}}, "Print JSON, for programs.")}
 for _reads in (ReportApp, DiagnoseApp, CompareApp):
     _reads.aliases = _aliases(_reads, "query", "trigger", "format")
+CheckpointApp.aliases = _aliases(CheckpointApp, "trigger", "options", "against")
 CompareApp.aliases = {**CompareApp.aliases, "against": ("CompareApp.against", CompareApp.against.help)}
 _OUTPUT: dict[Any, Any] = {("o", "output"): ("ReportApp.output", ReportApp.output.help)}
 ReportApp.aliases = {**ReportApp.aliases, **_OUTPUT}

@@ -60,6 +60,7 @@ def of(
         nextBatch=plan.batchId,
         replay=plan.replay,
         restart=plan.sentences[:SENTENCES],
+        unwritten=plan.unwritten,
         sinkSafe=plan.sinkSafe,
         code_fix=plan.code_fix,
         pinned=differing(last.conf if last is not None else {}, session or {}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.storage.files import Storage
 
 T = TypeVar("T")
+_MOST_MISSING = 100  # batches of a log that are named
 
 
 class Entries(Mapping[int, T], Generic[T]):
@@ -62,15 +63,30 @@ class Entries(Mapping[int, T], Generic[T]):
         return len(self._ids)
 
 
+def _missing(ids: Iterable[int]) -> tuple[int, ...]:
+    """Return the newest hundred numbers that a run of ascending ids lacks."""
+    found: list[int] = []
+    after: int | None = None
+    for id in reversed(list(ids)):
+        if after is not None and after - id > 1:
+            found += range(after - 1, max(id, after - 1 - _MOST_MISSING), -1)
+        after = id
+        if len(found) >= _MOST_MISSING:
+            break
+    return tuple(sorted(found[:_MOST_MISSING]))
+
+
 class Contents:
     """What a checkpoint holds. Nothing of it is ever changed; a fresh look takes :func:`checkpoint` again.
 
     Attributes:
         offsets: Batch id -> :class:`OffsetEntry`: the batches that were planned.
         commits: Batch id -> :class:`CommitEntry`: the batches that are done.
-        sources: Logs of the sources by their number, those that keep one.
+        sources: Logs of the sources by their number, those that keep one; a source with a name has the number of its
+            place in the newest entry, one that the query has dropped comes after these.
         spark: The session that the files are read through, if any.
         brokers: Whether :meth:`restart` asks a broker what it still holds: that may take seconds.
+        commands: Whether sentences name what a command line takes, not Python.
     """
 
     def __init__(
@@ -85,14 +101,16 @@ class Contents:
         """List the files of these parts; use :func:`checkpoint`, which says what is wrong with a folder."""
         self.spark = spark
         self.brokers = brokers
+        self.commands = False
         self._sink = sink
         self._storage = storage
         self._tree: Tree = walk(storage, parts)
         self.offsets: Entries[OffsetEntry] = Entries(self._tree.numbers("offsets"), self._offset)
         self.commits: Entries[CommitEntry] = Entries(self._tree.numbers("commits"), self._commit)
+        self._places = self._placed()
         self.sources: Mapping[int, SourceLog] = {
-            index: SourceLog(self._tree, index)
-            for index in sorted(int(name) for name in self._tree.subfolders("sources") if is_number(name))
+            index: SourceLog(self._tree, index, folder)
+            for folder, index in sorted(self._places.items(), key=lambda pair: pair[1])
         }
 
     @property
@@ -134,6 +152,31 @@ class Contents:
     def lastCommit(self) -> int | None:
         """The newest batch that is done."""
         return self.commits.last
+
+    @property
+    def gaps(self) -> Mapping[str, tuple[int, ...]]:
+        """Batches that ``offsets`` and ``commits`` lack between their oldest and their newest one, the newest hundred.
+
+        Asynchronous progress tracking writes an entry only once in a while: its gaps are no damage.
+        """
+        return {"offsets": _missing(self.offsets), "commits": _missing(self.commits)}
+
+    @property
+    def continuous(self) -> bool:
+        """Whether continuous mode wrote the last batch that is done: it writes offsets without metadata.
+
+        So did Spark 2.0, which wrote no commits.
+        """
+        done = self.lastCommit
+        if done is None or done not in self.offsets:
+            return False
+        entry = self.offsets[done]
+        return entry.bare and bool(entry.sources) and self.commits[done].metadata
+
+    def log_of(self, one: SourceOffset) -> SourceLog | None:
+        """The log of a source that an entry of the offsets names; None when it keeps none."""
+        folder = one.name or str(one.index)
+        return self.sources[self._places[folder]] if folder in self._places else None
 
     @property
     def nextBatch(self) -> int:
@@ -213,12 +256,29 @@ class Contents:
             return None, f"metadata cannot be read: {reason(error)}."
         return id, None if id else "metadata is damaged: Spark cannot read the query's id from it."
 
+    def _placed(self) -> dict[str, int]:
+        """Folders of the sources' logs and their numbers."""
+        folders = self._tree.subfolders("sources")
+        places = {name: int(name) for name in folders if is_number(name)}
+        named = sorted(name for name in folders if not is_number(name))
+        if named:
+            last = self.lastOffset
+            entry = None if last is None else self._read_offset(last)
+            now = {one.name: one.index for one in (entry.sources if entry else ()) if one.name}
+            places |= {name: now[name] for name in named if name in now}
+            after = max([*places.values(), *now.values()], default=-1) + 1
+            places |= {name: after + at for at, name in enumerate(name for name in named if name not in now)}
+        return places
+
     def _offset(self, id: int) -> OffsetEntry:
+        entry = self._read_offset(id)
+        return replace(entry, sources=tuple(self._told_apart(one) for one in entry.sources))
+
+    def _read_offset(self, id: int) -> OffsetEntry:
         try:
-            entry = log.offset_entry(id, self._tree.text(f"offsets/{id}"))
+            return log.offset_entry(id, self._tree.text(f"offsets/{id}"))
         except OSError as error:
             return OffsetEntry(id, problem=f"offsets/{id} cannot be read: {reason(error)}.")
-        return replace(entry, sources=tuple(self._told_apart(one) for one in entry.sources))
 
     def _commit(self, id: int) -> CommitEntry:
         try:
@@ -228,13 +288,17 @@ class Contents:
 
     def _told_apart(self, one: SourceOffset) -> SourceOffset:
         """A bare number is a rate source's when it wrote down the time of its first start."""
-        source = self.sources.get(one.index)
+        source = self.log_of(one)
         if one.kind != "number" or source is None or not isinstance(source.initial, int):
             return one
         return replace(one, kind="rate", text=offsets.position("rate", one.value))
 
-    def _operators(self, tree: Tree) -> tuple[StateOperator, ...]:
-        version = self.nextBatch
+    def operators_at(self, version: int) -> tuple[StateOperator, ...]:
+        """The stateful operators, with what is missing of a version of their state: batch N reads version N."""
+        return self._operators(self._tree, version)
+
+    def _operators(self, tree: Tree, version: int | None = None) -> tuple[StateOperator, ...]:
+        version = self.nextBatch if version is None else version
         before = self.commits.get(version - 1)
         needed = state.Needed(version, before.stateIds if before is not None else {})
         return state.operators(tree, needed, self.conf)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.checkpoints import known as about
 from jupyter_streamwatch.checkpoints import text
 from jupyter_streamwatch.checkpoints.comparing.compare import compare
 from jupyter_streamwatch.checkpoints.contents import Contents
@@ -12,6 +13,8 @@ from jupyter_streamwatch.checkpoints.restart.plan import plan
 from jupyter_streamwatch.text.redaction import redact_all
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_streamwatch.checkpoints.comparing.changes import Changes
     from jupyter_streamwatch.checkpoints.parts import RestartPlan
 
@@ -19,9 +22,26 @@ if TYPE_CHECKING:
 class Checkpoint(Contents):
     """What a checkpoint holds. Nothing of it is ever changed; a fresh look takes ``checkpoint(path)`` again."""
 
-    def restart(self) -> RestartPlan:
-        """Say what the next start of the query on this checkpoint does."""
-        return plan(self)
+    def restart(
+        self, trigger: Any = None, options: Mapping[str, Any] | None = None, against: Any = None
+    ) -> RestartPlan:
+        """Say what the next start of the query on this checkpoint does.
+
+        A checkpoint holds neither trigger nor options nor sink, and they decide whether rows come again.
+
+        Args:
+            trigger: The trigger of that start: seconds, ``"2 seconds"``, ``"availableNow"``, ``"continuous"``,
+                ``{"realTime": "5 minutes"}``.
+            options: All options of its writer, ``{}`` for none.
+            against: Where the query was watched: a Recording, the path of one, a History or a Watch; by default the
+                watch of this kernel. It knows what is not stated.
+
+        Raises:
+            TypeError: When ``options`` or ``against`` is nothing of that kind.
+            ValueError: When ``trigger`` is no trigger.
+        """
+        known = about.of(self.id, trigger=trigger, options=options, against=against, sink=self._sink)
+        return plan(self, known)
 
     def compare(self, x: Any, against: Any = None) -> Changes:
         """Say what is different in a query that is to run on this checkpoint, and what Spark does about it.
@@ -51,6 +71,7 @@ class Checkpoint(Contents):
                 "lastCommit": self.lastCommit,
                 "planned": len(self.offsets),
                 "committed": len(self.commits),
+                "gaps": {log: list(ids) for log, ids in self.gaps.items()},
                 "bytes": dict(self.bytes),
                 "conf": dict(self.conf),
             }

@@ -72,6 +72,7 @@ class OffsetEntry(Part):
         timestampMs: When the batch was planned, epoch ms; a replay keeps it.
         conf: Settings that the checkpoint keeps: they win over the session's.
         sources: The offsets in the order of the sources.
+        bare: Whether the line of the metadata is empty: continuous mode writes none.
         problem: What of the file could not be read, as a sentence.
     """
 
@@ -81,7 +82,17 @@ class OffsetEntry(Part):
     timestampMs: int | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[SourceOffset, ...] = ()
+    bare: bool = False
     problem: str | None = None
+
+    def before(self, one: SourceOffset) -> Any:
+        """Return the offset that this entry has of a source of a later one; None when it has none.
+
+        A source with a name is found by it, any other by its place.
+        """
+        if one.name and not one.name.isdigit():
+            return next((known.value for known in self.sources if known.name == one.name), None)
+        return self.sources[one.index].value if one.index < len(self.sources) else None
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,7 @@ class CommitEntry(Part):
         nextWatermarkMs: Watermark of the next batch, epoch ms; None when unknown or unset (0).
         stateIds: Operator -> per partition -> per store: id of the state's files (version 2 of the state's
             checkpoints, RocksDB only); empty otherwise.
+        metadata: Whether it holds metadata: Spark before 2.3 writes none.
         problem: What of the file could not be read, as a sentence.
     """
 
@@ -101,6 +113,7 @@ class CommitEntry(Part):
     version: str | None = None
     nextWatermarkMs: int | None = None
     stateIds: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    metadata: bool = False
     problem: str | None = None
 
 
@@ -287,29 +300,34 @@ class RestartPlan(Part):
     Attributes:
         batchId: The batch that it runs first.
         replay: Whether the batch's offsets are already in the log: it was planned before, and is run again over
-            exactly these.
+            exactly these. None where rows that no log names may come again: in continuous and real-time mode, and with
+            asynchronous progress tracking.
         sources: What it takes of each source.
         sentences: What a person reads, most important first.
         blocked: Why Spark will refuse to start; None when nothing seen says so.
+        cures: What helps then, the cheapest first, each with its price.
         watermarkMs: Watermark that it goes on with, epoch ms; None when there is none.
         plannedMs: When the batch was first planned, epoch ms; None when it is new.
         sink: Kind of the sink, as far as it is known (``file``, ``delta``, ``foreachBatch``, ``kafka``, ...).
         sinkSafe: Whether the result stays exactly-once when a batch is run again: ``yes``, ``no``, or ``depends`` on
             what the function does; None when the sink is not known.
         code_fix: Code to paste that makes a repeated batch harmless.
+        unwritten: Why a file sink does not write batches that are committed; None when nothing seen says so.
         missingState: State that is lost.
     """
 
     batchId: int
-    replay: bool
+    replay: bool | None
     sources: tuple[SourceRange, ...] = ()
     sentences: tuple[str, ...] = ()
     blocked: str | None = None
+    cures: tuple[str, ...] = ()
     watermarkMs: int | None = None
     plannedMs: int | None = None
     sink: str | None = None
     sinkSafe: Literal["yes", "no", "depends"] | None = None
     code_fix: str | None = None
+    unwritten: str | None = None
     missingState: tuple[MissingState, ...] = ()
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from jupyter_streamwatch.text.numbers import clean, exact, middle, size, when
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from jupyter_streamwatch.checkpoints.contents import Contents
     from jupyter_streamwatch.checkpoints.parts import Field, RestartPlan, StateOperator, StateStore
@@ -22,8 +22,10 @@ _SOURCES = 4  # rows; the rest is counted
 _OPERATORS = 3
 _STORES = 4
 _PROBLEMS = 4
-_SENTENCES = 7
+_SENTENCES = 9
 _LINES = 29
+_CURES = 16  # more lines, and as many sentences more, where something must be done
+_GAPS = 4  # of a log that are named
 _PINNED = {
     "spark.sql.shuffle.partitions": "shuffle partitions",
     "spark.sql.streaming.stateStore.providerClass": "state store",
@@ -38,6 +40,7 @@ def rows(checkpoint: Contents, plan: RestartPlan) -> list[Row]:
         ("Query id", checkpoint.id or "n/a"),
         ("Size", _size(checkpoint)),
         ("Batches", _batches(checkpoint)),
+        *(("", gaps) for gaps in _gaps(checkpoint)),
     ]
     planned = checkpoint.lastOffset
     if planned is not None:
@@ -62,13 +65,15 @@ def plain(checkpoint: Contents, plan: RestartPlan) -> str:
     lines = [f"{label:<12}{middle(text, _WIDTH - 12)}" for label, text in rows(checkpoint, plan)]
     lines.append("")
     sentences = list(plan.sentences)
-    if len(sentences) > _SENTENCES:  # of many sources; what the sink does stands last
-        left_out = len(sentences) - _SENTENCES + 1
-        sentences[_SENTENCES - 4 : -3] = [f"And {left_out} more sentences: see restart()."]
+    more = _CURES if any(sentence.startswith("Cure ") for sentence in sentences) else 0
+    whole = "see --json" if checkpoint.commands else "see restart()"
+    if len(sentences) > _SENTENCES + more:  # of many sources; what the sink does stands last
+        left_out = len(sentences) - _SENTENCES - more + 1
+        sentences[_SENTENCES + more - 4 : -3] = [f"And {left_out} more sentences: {whole}."]
     for sentence in sentences:
         lines += textwrap.wrap(clean(sentence), _WIDTH, subsequent_indent="  ", break_long_words=False)[:4]
-    if len(lines) > _LINES:
-        lines[_LINES - 1 :] = ["And more: see restart()."]
+    if len(lines) > _LINES + more:
+        lines[_LINES + more - 1 :] = [f"And more: {whole}."]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -104,6 +109,32 @@ def _batches(checkpoint: Contents) -> str:
     done = "none committed" if committed is None else f"committed up to {exact(committed)}"
     at = checkpoint.offsets[planned].timestampMs
     return f"planned {kept}, {done}" + (f"; batch {exact(planned)} planned {when(at)}" if at else "")
+
+
+def _gaps(checkpoint: Contents) -> list[str]:
+    """Say which batches the logs lack."""
+    offsets, commits = checkpoint.gaps["offsets"], checkpoint.gaps["commits"]
+    if offsets and offsets == commits:
+        return [f"without offsets and commits of {_ids(offsets)}"]
+    lacking = (("offsets", offsets), ("commits", commits))
+    told = [f"{log} of {_ids(ids)}" for log, ids in lacking if ids]
+    return [f"without {' and '.join(told)}"] if told else []
+
+
+def _ids(numbers: Sequence[int]) -> str:
+    """Write ascending numbers, those that follow each other as a range: 1, 2 and 4 to 6."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts: list[str] = []
+    for run in runs:
+        texts += [f"{exact(run[0])} to {exact(run[-1])}"] if len(run) > 2 else [exact(number) for number in run]
+    if len(texts) > _GAPS:
+        texts = [f"{len(texts) - _GAPS + 1} more gaps", *texts[1 - _GAPS :]]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _operator(operator: StateOperator) -> list[str]:

@@ -34,6 +34,7 @@ class Card:
         nextBatch: The batch that a restart runs first.
         replay: Whether a restart runs a batch again that was planned before.
         restart: What a restart does, in one or two sentences.
+        unwritten: Why a file sink does not write batches that are committed, as a sentence.
         sinkSafe: Whether the result stays exactly-once when a batch is run again: ``yes``, ``no``, ``depends``.
         code_fix: Code to paste that makes a repeated batch harmless.
         pinned: Settings in which the session differs, and the checkpoint wins.
@@ -54,6 +55,7 @@ class Card:
     nextBatch: int | None = None
     replay: bool | None = None
     restart: tuple[str, ...] = ()
+    unwritten: str | None = None
     sinkSafe: str | None = None
     code_fix: str | None = None
     pinned: tuple[Pinned, ...] = ()

@@ -59,12 +59,16 @@ class SourceShape:
         what: Which one, as a person would name it: ``files /data/in``, ``Kafka orders``; secrets redacted.
         limits: Options that bound a batch, as (name in lower case, value); None when unknown.
         format: Of files: ``json``, ``parquet``, ...; None when unknown.
+        name: Its name (``readStream.name("orders")``); None where it has none or that is unknown.
+        start: Options that say where a new query begins, as (name in lower case, value); None when unknown.
     """
 
     kind: str | None
     what: str
     limits: tuple[tuple[str, str], ...] | None = None
     format: str | None = None
+    name: str | None = None
+    start: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,8 @@ class Shape:
         sink: Kind of the sink: ``files``, ``kafka``, ``foreachBatch``, ...
         sinkPath: Where it writes: a path, topic or table; secrets redacted.
         sinkFormat: Of a file sink: ``json``, ``parquet``, ...; None when unknown.
+        trigger: Kind of the trigger, as in :class:`~jupyter_streamwatch.model.trigger.Trigger`.
+        options: Options of the writer that change what its checkpoint means, as (name in lower case, value).
         conf: The session's values of settings that were asked for.
     """
 
@@ -143,6 +149,8 @@ class Shape:
     sink: str | None = None
     sinkPath: str | None = None
     sinkFormat: str | None = None
+    trigger: str | None = None
+    options: tuple[tuple[str, str], ...] | None = None
     conf: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,7 +171,8 @@ class Shape:
 def _shape(data: Mapping[str, Any]) -> Shape:
     given = _known(Shape, data)
     made: dict[str, Any] = {
-        name: given.get(name) for name in ("mode", "sparkVersion", "outputMode", "sink", "sinkPath", "sinkFormat")
+        name: given.get(name)
+        for name in ("mode", "sparkVersion", "outputMode", "sink", "sinkPath", "sinkFormat", "trigger")
     }
     made["sources"] = _each(given.get("sources"), _source)
     made["filters"] = _each(given.get("filters"), str)
@@ -171,13 +180,18 @@ def _shape(data: Mapping[str, Any]) -> Shape:
     made["truncated"] = bool(given.get("truncated"))
     made["operators"] = _each(given.get("operators"), _operator)
     made["watermarks"] = _each(given.get("watermarks"), lambda pair: (str(pair[0]), float(pair[1])))
-    made["conf"] = _each(given.get("conf") or (), lambda pair: (str(pair[0]), str(pair[1])))
+    made["options"] = _each(given.get("options"), _pair)
+    made["conf"] = _each(given.get("conf") or (), _pair)
     return Shape(**made)
 
 
+def _pair(data: Any) -> tuple[str, str]:
+    return str(data[0]), str(data[1])
+
+
 def _source(data: Any) -> SourceShape:
-    limits = _each(data.get("limits"), lambda pair: (str(pair[0]), str(pair[1])))
-    return SourceShape(data["kind"], str(data["what"]), limits, data.get("format"))
+    limits, start = _each(data.get("limits"), _pair), _each(data.get("start"), _pair)
+    return SourceShape(data["kind"], str(data["what"]), limits, data.get("format"), data.get("name"), start)
 
 
 def _operator(data: Any) -> OperatorShape:

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from jupyter_streamwatch.checkpoints.comparing.changes import SAID
+from jupyter_streamwatch.checkpoints.comparing.changes import SAID, TAKEN
 from jupyter_streamwatch.spark import probe
 from jupyter_streamwatch.spark.bounded import answer
 from jupyter_streamwatch.spark.plans import sinks as shape_sinks
-from jupyter_streamwatch.spark.writer import checkpoint_of, session_of
+from jupyter_streamwatch.spark.writer import checkpoint_of, session_of, table_of
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from jupyter_streamwatch.model.query_shape import Shape
 
 SECONDS = 15.0  # that a start may wait for the comparison
 STOPS = ("silently-wrong", "not-allowed")  # the worse one first: nobody else would tell
@@ -34,9 +36,10 @@ TOLD = ("changed-meaning", "unknown")
 
 _UNCOMPARED = "Started without a comparison with its checkpoint"
 _REMEDY = (
-    "Give the changed query a new checkpointLocation (its state starts anew and its source is read again), or run the"
-    " cell without --guard."
+    "Undo the change; or run the cell without --guard; or give the changed query a new checkpointLocation (its state"
+    " starts anew and its source is read again)."
 )
+_ELSEWHERE = "Give the query a new output folder, or run the cell without --guard."
 _CLASSIC = "pyspark.sql.streaming.readwriter"
 _CONNECT = "pyspark.sql.connect.streaming.readwriter"
 
@@ -81,7 +84,7 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
     try:
         found = answer(writer, lambda: _changes(writer, where, path, table), seconds=SECONDS, line="guard")
     except FileNotFoundError:
-        return []  # the first start makes it
+        return []  # gone since it was looked at
     except TimeoutError:
         return [redact(f"{_UNCOMPARED} {where}: comparing took longer than {SECONDS:g} s")]
     except Exception as error:  # nothing of ours may keep a query from starting
@@ -95,25 +98,49 @@ def check(writer: Any, *, path: str | None = None, table: str | None = None) -> 
 
 def _changes(writer: Any, where: str, path: str | None, table: str | None) -> Sequence[Any]:
     from jupyter_streamwatch.checkpoints import checkpoint
-    from jupyter_streamwatch.checkpoints.comparing.compare import compare
+    from jupyter_streamwatch.checkpoints.comparing.compare import compare, taken_by_another
+    from jupyter_streamwatch.checkpoints.comparing.plan import unrecoverable
+    from jupyter_streamwatch.checkpoints.parts import KnownSink
+    from jupyter_streamwatch.checkpoints.restart.available import unwritten_new
 
-    found = checkpoint(where, session_of(writer))
-    shape = probe.shape(writer, tuple(found.conf))
+    spark = session_of(writer)
+    try:
+        found = checkpoint(where, spark)
+    except (FileNotFoundError, ValueError) as error:
+        if isinstance(error, ValueError) and "is empty" not in str(error):
+            raise
+        shape = _placed(probe.shape(writer, ()), spark, path, table)  # the first start makes the checkpoint
+        sentence = unwritten_new(KnownSink(shape.sink, shape.sinkPath), spark) if shape.sink else None
+        return [taken_by_another(shape, sentence)] if sentence else []
+    shape = _placed(probe.shape(writer, tuple(found.conf)), spark, path, table)
+    changes: list[Any] = compare(found, shape)
+    refused = unrecoverable(shape) if found.offsets else None
+    return changes if refused is None or any(one.what == "sink" for one in changes) else [*changes, refused]
+
+
+def _placed(shape: Shape, spark: Any, path: str | None, table: str | None) -> Shape:
+    """Add where ``start`` or ``toTable`` was told to write."""
     if path is not None:
-        shape = replace(shape, sinkPath=shape_sinks.path("files", {"path": path}))
-    if table is not None:  # only the catalog knows what and where that is
-        shape = replace(shape, sink=None, sinkPath=None)
-    return compare(found, shape)
+        return replace(shape, sinkPath=shape_sinks.path("files", {"path": path}))
+    if table is None:
+        return shape
+    known = table_of(spark, table)
+    if known is None:
+        return replace(shape, sink=None, sinkPath=None)  # only its catalog knows what and where that is
+    kind = shape_sinks.kind(known.provider) if known.provider else shape.sink
+    place = shape_sinks.path("files", {"path": known.location}) if known.location else f"the new table {table}"
+    return replace(shape, sink=kind, sinkPath=place)
 
 
 def _refusal(where: str, bad: Sequence[Any]) -> str:
     what = "a change does" if len(bad) == 1 else f"{len(bad)} changes do"
     lines = (f"  {_line(change)}" for change in bad)
+    elsewhere = all(change.was == TAKEN for change in bad)
     return "\n".join(
         (
             redact(f"The query was not started: {what} not fit its checkpoint {where}."),
             *lines,
-            _REMEDY,
+            _ELSEWHERE if elsewhere else _REMEDY,
         )
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from jupyter_streamwatch.spark import jvm
 from jupyter_streamwatch.spark.bounded import ask
@@ -33,6 +33,26 @@ def checkpoint_of(writer: Any) -> str | None:
         return in_root(root, name)
 
     return ask(spark, look, None, seconds=5.0) if spark is not None else None
+
+
+class Table(NamedTuple):
+    """A table as its catalog has it: who provides it (``parquet``, ``delta``), and where; both None of a new one."""
+
+    provider: str | None
+    location: str | None
+
+
+def table_of(spark: Any, name: str) -> Table | None:
+    """Look a table up that a query is to write; None where the catalog does not tell where it is."""
+    try:
+        if not spark.catalog.tableExists(name):
+            return Table(None, None)
+        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    except Exception:
+        return None  # the catalog does not answer, or not so
+    told = {str(row[0]).strip().lower(): str(row[1]).strip() for row in rows if row[0]}
+    location = told.get("location")
+    return Table(told.get("provider") or None, location) if location else None
 
 
 def in_root(root: str | None, name: str | None) -> str | None:

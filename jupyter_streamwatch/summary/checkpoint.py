@@ -26,7 +26,9 @@ _SAFE = {
 _CLASS = re.compile(r"^(?:[a-z]\w*\.){2,}(?=[A-Z]\w*$)")
 
 _TODAY = 12 * 3_600_000  # ms; within half a day a time of day is clear
-_UNCOUNTED = "More files than are counted in passing: sw.checkpoint(path).bytes counts them."
+_UNCOUNTED = (
+    "More files than are counted in passing: sw.checkpoint(path) or jupyter streamwatch checkpoint counts them."
+)
 
 Row = tuple[str, str, "str | None"]
 
@@ -58,18 +60,25 @@ def sheet(history: HistoryView) -> Sheet | None:
             rows.append(_planned(card))
         rows.append(("Last commit", _batch(card.lastCommit if done is None else done), None))
         rows.extend(_repeated(history, card))
-        if card.sinkSafe in _SAFE:
+        if card.sinkSafe in _SAFE and card.unwritten is None:
             text, tip = _SAFE[card.sinkSafe]
             rows.append(("When run again", text, tip))
         rows.append(("Read", when(card.at), None))
     rows.extend(("Not readable", _text(problem), None) for problem in card.problems)
     return Sheet(
         summary=_summary(history, card),
-        restart=tuple(_text(one) for one in card.restart) if _done_since(history, card) is None else (),
+        restart=_restart(history, card),
         rows=tuple(rows),
         pinned=tuple(_setting(one) for one in card.pinned),
         code=redact(card.code_fix) if card.code_fix else None,
     )
+
+
+def _restart(history: HistoryView, card: Card) -> tuple[str, ...]:
+    """Return the sentences: that rows are not written stands first, and stays when batches were done since."""
+    first = () if card.unwritten is None else (card.unwritten,)
+    plan = card.restart if _done_since(history, card) is None else ()
+    return tuple(dict.fromkeys(_text(sentence) for sentence in (*first, *plan)))
 
 
 def _summary(history: HistoryView, card: Card) -> str:
@@ -77,11 +86,14 @@ def _summary(history: HistoryView, card: Card) -> str:
         return _text(card.why)
     if card.nextBatch is None:
         return UNKNOWN
+    if card.unwritten is not None:
+        return "rows are committed and not written: the sink's folder has these batches already"
     done = _done_since(history, card)
     if done is not None:
         return f"a restart goes on after batch {done}"
     if not card.replay:
-        return f"a restart goes on with batch {card.nextBatch}"
+        again = ", and rows may come again" if card.replay is None else ""
+        return f"a restart goes on with batch {card.nextBatch}{again}"
     under_way = "under way" if goes_on(history.runs) else "not done"
     return f"batch {card.nextBatch} is {under_way}: a restart runs it again"
 

@@ -134,7 +134,7 @@ class Cards:
                 at,
                 last=None if found.lastOffset is None else found.offsets[found.lastOffset],
                 lastCommit=found.lastCommit,
-                plan=found.restart(),
+                plan=found.restart(against=history),
                 bytes=bytes,
                 first=None if first is None else found.offsets.get(first),
                 session=self._asked.get(runId),

@@ -66,7 +66,8 @@ def test_two_batches_and_two_restarts(maker: Maker) -> None:
     assert taken == ["1.json", "2.json"]
     plan = found.restart()
     assert (plan.batchId, plan.replay) == (2, False)
-    assert "Without new data no batch runs, and no row is read again." in plan.sentences
+    known = found.restart(trigger="availableNow", options={})
+    assert "Without new data no batch runs, and no row is read again." in known.sentences
     again = maker.files()
     assert str(again.id) == found.id
     assert read(again) == []

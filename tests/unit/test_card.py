@@ -213,7 +213,7 @@ def test_the_sheet_says_it_in_words(watched):
 
 def test_a_card_that_leaves_the_state_out_says_nothing_of_it(watched, monkeypatch):
     """While the query runs the state is not looked into: that is no sign of a lost one."""
-    monkeypatch.setattr("jupyter_streamwatch.checkpoints.known.stateful", lambda _id: True)
+    monkeypatch.setattr("jupyter_streamwatch.checkpoints.known._stateful", lambda _shape: True)
     watched.cards.batch(watched.history.id, watched.run, 2)
     assert not any("missing" in sentence for sentence in watched.history.checkpoint.restart)
 

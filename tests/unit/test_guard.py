@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from jupyter_streamwatch.model.query_shape import Shape, SourceShape
 from jupyter_streamwatch.notebook import guard
 from jupyter_streamwatch.notebook.guard import NotStartedError, guarding
+from jupyter_streamwatch.spark import writer
 
 
 class Writer:
@@ -166,3 +168,42 @@ def test_another_wrapper_made_in_the_block_stays(compared, monkeypatch):
         Writer.start = telling
     Writer().start()
     assert told == ["the query"]
+
+
+@pytest.mark.parametrize(("batches", "stopped"), [(3, True), (0, False)])
+def test_a_new_checkpoint_over_an_old_output_folder(batches, stopped, tmp_path, monkeypatch):
+    """The file sink would skip the ids that the folder has: that first start is stopped, one into a new one is not."""
+    (tmp_path / "out" / "_spark_metadata").mkdir(parents=True)
+    for number in range(batches):
+        (tmp_path / "out" / "_spark_metadata" / str(number)).write_text("v1\n")
+    shape = Shape(mode="classic", sink="files", sinkPath=str(tmp_path / "out"))
+    monkeypatch.setattr(guard.probe, "shape", lambda _writer, _settings: shape)
+    found = guard._changes(SimpleNamespace(), str(tmp_path / "new"), None, None)
+    assert [change.verdict for change in found] == (["silently-wrong"] if stopped else [])
+
+
+@pytest.mark.parametrize(
+    ("table", "place"),
+    [
+        (writer.Table("parquet", "file:/lake/silver"), ("files", "/lake/silver")),
+        (writer.Table(None, None), ("files", "the new table silver")),
+        (None, (None, None)),
+    ],
+)
+def test_a_table_is_the_place_that_its_catalog_names(table, place, monkeypatch):
+    """``toTable`` to another table is another place; where the catalog does not tell, nothing is guessed."""
+    monkeypatch.setattr(guard, "table_of", lambda _spark, _name: table)
+    placed = guard._placed(Shape(sink="files", sinkPath=None), None, None, "silver")
+    assert (placed.sink, placed.sinkPath) == place
+
+
+@pytest.mark.parametrize(("mode", "stopped"), [("append", True), ("update", True), ("complete", False)])
+def test_a_memory_sink_on_a_checkpoint_with_offsets(mode, stopped, tmp_path, monkeypatch):
+    """Spark refuses it but in complete mode, watched or not."""
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1}\n{"orders":{"0":1}}')
+    sources = (SourceShape("kafka", "Kafka orders"),)
+    shape = Shape(mode="classic", sources=sources, operators=(), state=(), sink="memory", outputMode=mode)
+    monkeypatch.setattr(guard.probe, "shape", lambda _writer, _settings: shape)
+    found = guard._changes(SimpleNamespace(), str(tmp_path), None, None)
+    assert ("not-allowed" in [change.verdict for change in found]) is stopped

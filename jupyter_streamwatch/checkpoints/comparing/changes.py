@@ -25,6 +25,7 @@ What = Literal[
     "dedup",
     "state-schema",
     "conf",
+    "trigger",
 ]
 Verdict = Literal["not-allowed", "silently-wrong", "changed-meaning", "allowed", "unknown"]
 
@@ -37,6 +38,8 @@ SAID: dict[Verdict, str] = {
     "allowed": "allowed",
     "unknown": "unknown",
 }
+TAKEN = "a folder with batches of another checkpoint"
+"""What a file sink's folder was, where another checkpoint wrote there."""
 _LONGEST = 300  # characters of a value in a table
 
 

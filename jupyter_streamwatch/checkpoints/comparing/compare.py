@@ -7,22 +7,23 @@ its query, and is listed as unseen when none is known.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from jupyter_streamwatch.checkpoints import known
 from jupyter_streamwatch.checkpoints.comparing import plan as compatibility_plan
 from jupyter_streamwatch.checkpoints.comparing import sources as compatibility_sources
 from jupyter_streamwatch.checkpoints.comparing import state as compatibility_state
-from jupyter_streamwatch.checkpoints.comparing.changes import Changes
+from jupyter_streamwatch.checkpoints.comparing.changes import TAKEN, Change, Changes
 from jupyter_streamwatch.checkpoints.comparing.verdicts import Case
-from jupyter_streamwatch.model import watched
+from jupyter_streamwatch.checkpoints.parts import KnownSink
+from jupyter_streamwatch.checkpoints.restart.available import unwritten
 from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.query_shape import Shape
-from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.spark.plans import state as shape_state
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
     from jupyter_streamwatch.checkpoints.contents import Contents
 
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
@@ -45,11 +46,29 @@ def compare(checkpoint: Contents, x: Any, against: Any = None) -> Changes:
         ValueError: when ``x`` is a DataFrame that reads no stream.
         FileNotFoundError: when there is no recording at the path ``against``.
     """
-    now = _shape(x, tuple(checkpoint.conf))
+    now = _shape(checkpoint, x)
     before, reason = _before(checkpoint, against)
+    taken = _taken(checkpoint, now)
     if not checkpoint.offsets:
-        return Changes((), ["The checkpoint holds no batch yet: there is nothing to compare with."])
-    return judge(checkpoint, now, before, reason)
+        return Changes(taken, ["The checkpoint holds no batch yet: there is nothing to compare with."])
+    found = judge(checkpoint, now, before, reason)
+    moved = any(change.what == "sink" and change.verdict in ("not-allowed", "silently-wrong") for change in found)
+    return found if moved else Changes([*found, *taken], found.unseen)
+
+
+def _taken(checkpoint: Contents, now: Shape) -> list[Change]:
+    """Say that the file sink's folder has batch ids that this checkpoint did not plan: the sink skips them."""
+    if now.sink is None:
+        return []
+    skipped = unwritten(checkpoint, KnownSink(now.sink, now.sinkPath))
+    if skipped is None:
+        return []
+    return [taken_by_another(now, skipped.text, "silently-wrong" if skipped.to_come else "changed-meaning")]
+
+
+def taken_by_another(now: Shape, sentence: str, verdict: Verdict = "silently-wrong") -> Change:
+    """Make the change of a sink's folder that has another checkpoint's batches."""
+    return Change("sink", verdict, TAKEN, now.sinkPath, sentence)
 
 
 def judge(checkpoint: Contents, now: Shape, before: Shape | None, reason: str = "") -> Changes:
@@ -71,16 +90,17 @@ def judge(checkpoint: Contents, now: Shape, before: Shape | None, reason: str = 
     return Changes(case.changes, [*_limits_of_sight(case, reason), *case.unseen])
 
 
-def _shape(x: Any, settings: tuple[str, ...]) -> Shape:
+def _shape(checkpoint: Contents, x: Any) -> Shape:
     if isinstance(x, Shape):
         return x
     if isinstance(x, HistoryView):
         if x.facts.shape is None:
-            raise ValueError("Of this watched query it is not known what it is; give its DataFrame or writer.")
+            instead = "record it in classic mode" if checkpoint.commands else "give its DataFrame or writer"
+            raise ValueError(f"Of this watched query it is not known what it is; {instead}.")
         return _as_planned(x.facts.shape)
     from jupyter_streamwatch.spark import probe
 
-    shape = probe.shape(x, settings)
+    shape = probe.shape(x, tuple(checkpoint.conf))
     if type(x).__name__ == "DataStreamWriter" and shape.sink in (None, "files") and shape.sinkPath is None:
         # Files are the default, and so is append: a writer without a path has not been told where to write.
         mode = None if shape.outputMode == "append" else shape.outputMode
@@ -102,31 +122,14 @@ def _before(checkpoint: Contents, against: Any) -> tuple[Shape | None, str]:
     id = checkpoint.id
     if id is None:
         return None, "the checkpoint does not tell the id of its query"
-    history, where = _history(id, against)
+    if against is None and checkpoint.commands:
+        return None, "no recording of a run on it was given (--against=FILE)"
+    history, where = known.history(id, against)
     if history is None:
         return None, f"{where} knows no run of this checkpoint's query ({id})"
     if history.facts.shape is None:
         return None, f"{where} does not know what the query of this checkpoint was ({id})"
     return history.facts.shape, ""
-
-
-def _history(id: str, against: Any) -> tuple[HistoryView | None, str]:
-    if against is None:
-        return watched.history(id), "the watch of this kernel"
-    if isinstance(against, HistoryView):
-        return (against if against.id == id else None), "the history that was given"
-    if isinstance(against, (str, os.PathLike)):
-        from jupyter_streamwatch.recordings.load import load
-
-        against = load(against)
-    queries = getattr(against, "queries", None)
-    if queries is None:
-        raise TypeError(
-            "against takes a Recording, the path of one, a History or a Watch, "
-            f"not {type(against).__module__}.{type(against).__qualname__}."
-        )
-    where = "the recording" if isinstance(against, Recording) else "the watch"
-    return (queries[id] if id in list(queries) else None), where
 
 
 def _conf(case: Case) -> None:
@@ -157,10 +160,15 @@ def _limits_of_sight(case: Case, reason: str) -> list[str]:
             "Filters, output columns and conditions: Spark writes them another way in another version or over Connect, "
             "and the watched run was one."
         )
+    why = (
+        "the recording does not tell"
+        if case.checkpoint.commands
+        else "not said yet; compare the writer with all that it will have"
+    )
     if before is not None and now.sink is None:
-        found.append("The sink and its place: not said yet; compare the writer with all that it will have.")
+        found.append(f"The sink and its place: {why}.")
     if before is not None and now.outputMode is None:
-        found.append("The output mode: not said yet; compare the writer with all that it will have.")
+        found.append(f"The output mode: {why}.")
     if before is not None and (before.sink is None or before.outputMode is None):
         missing = [name for name, value in (("sink", before.sink), ("output mode", before.outputMode)) if value is None]
         found.append(f"The {' and the '.join(missing)} of the watched run: Spark did not tell.")

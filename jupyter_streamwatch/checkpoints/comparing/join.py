@@ -17,10 +17,10 @@ from jupyter_streamwatch.model.query_shape import Column
 from jupyter_streamwatch.spark.plans.expressions import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
-    from jupyter_streamwatch.checkpoints.parts import Field, StateOperator
+    from jupyter_streamwatch.checkpoints.parts import Field, StateOperator, StateStore
     from jupyter_streamwatch.model.query_shape import OperatorShape, StateShape
 
 _EQUAL = re.compile(r"^\((?P<left>.+?) (?:=|<=>) (?P<right>.+)\)$", re.DOTALL)
@@ -47,10 +47,11 @@ def compare(
             types = listed([one.type for one in keys.key])
             case.add("join", verdict, f"keys of type {types}", listed([one.name for one in new.key]), reason)
             return
+    if _swapped(case, stores, new):
+        return
     refused = False
     for side, kept in (("left", new.value), ("right", new.right)):
-        store = stores.get(f"{side}-keyWithIndexToValue")
-        stored = [one for one in (store.value or ()) if one.name != "matched"] if store and store.value else None
+        stored = _kept_columns(stores.get(f"{side}-keyWithIndexToValue"))
         if stored is not None and kept is not None and not same(stored, kept):
             verdict, reason = columns(stored, kept, case.checkpoint.conf)
             was, shown = listed([one.name for one in stored]), listed([one.name for one in kept])
@@ -63,6 +64,30 @@ def compare(
         case.unseen.append("The type and the condition of the stream-stream join: they are not in the state.")
     elif not refused and comparable(before.condition or "") != comparable(now.condition or ""):
         _condition(case, old, before, now)
+
+
+def _swapped(case: Case, stores: Mapping[str, StateStore], new: StateShape) -> bool:
+    """Say once that the sides of a join changed places, which its sources and both of its states would say."""
+    kept = {side: _kept_columns(stores.get(f"{side}-keyWithIndexToValue")) for side in ("left", "right")}
+    left, right = kept["left"], kept["right"]
+    if left is None or right is None or new.value is None or new.right is None or same(left, new.value):
+        return False
+    if not (same(left, new.right) and same(right, new.value)):
+        return False
+    moved = [one for one in case.changes if one.what == "sources" and one.verdict != "allowed"]
+    verdict, reason = columns(left, new.value, case.checkpoint.conf)
+    refused = next((one for one in moved if one.verdict == "not-allowed"), None)
+    if refused is not None and verdict != "not-allowed":
+        verdict, reason = refused.verdict, refused.reason
+    case.changes = [one for one in case.changes if one not in moved]
+    was, now = (listed([one.name for one in side]) for side in (left, new.value))
+    reason = f"The sides of the join changed places: offsets and state belong to sides by their order. {reason}"
+    case.add("join", verdict, f"left side {was}", f"left side {now}", reason)
+    return True
+
+
+def _kept_columns(store: StateStore | None) -> list[Field] | None:
+    return [one for one in store.value if one.name != "matched"] if store and store.value else None
 
 
 def _type(case: Case, old: StateOperator, kind: str) -> tuple[Verdict, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_streamwatch.checkpoints.comparing.changes import Change
 from jupyter_streamwatch.checkpoints.comparing.verdicts import GUIDE_FORBIDS, Case, listed
 from jupyter_streamwatch.spark.plans import expressions as shape_expressions
 from jupyter_streamwatch.text.numbers import duration
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.model.query_shape import Column, Shape
 
 _AFTER = ", after "
+_MEMORY = "The memory sink recovers no checkpoint in append or update mode: Spark refuses it where offsets are."
 _GROUPED = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
 
 
 def compare(case: Case) -> None:
     """Compare everything that the plan says and the checkpoint does not hold."""
     _watermark(case)
+    _trigger(case)
+    _progress(case)
     _mode(case)
     _sink(case)
     if case.before is None or not case.texts:
@@ -148,11 +152,56 @@ def _mode(case: Case) -> None:
         case.add("output-mode", "changed-meaning", was, now, reason)
 
 
+def _trigger(case: Case) -> None:
+    """Compare the mode of the trigger with the one that wrote the logs (measured on 3.5.9 and 4.3.0)."""
+    now = case.now.trigger
+    if now is None:
+        if case.checkpoint.continuous:
+            case.unseen.append("The trigger: continuous mode wrote the checkpoint, and no other trigger runs on it.")
+        return
+    was = case.before.trigger if case.before else None
+    if case.checkpoint.continuous and now != "continuous":
+        reason = "Continuous mode wrote the checkpoint: with another trigger Spark fails with a NullPointerException."
+        case.add("trigger", "not-allowed", "continuous", now, reason)
+    elif now == "continuous" and not case.checkpoint.continuous:
+        last = case.checkpoint.lastOffset
+        kinds = {one.kind for one in case.checkpoint.offsets[last].sources} if last is not None else set()
+        if "rate" in kinds:
+            reason = "The rate source cannot read in continuous mode the offsets that it wrote in micro-batches."
+            case.add("trigger", "not-allowed", was or "micro-batches", now, reason)
+            return
+        reason = (
+            "Continuous mode goes on from these offsets. It is at-least-once, and no other trigger runs on its"
+            " checkpoint any more."
+        )
+        case.add("trigger", "changed-meaning", was or "micro-batches", now, reason)
+
+
+def _progress(case: Case) -> None:
+    """Say that logs with gaps need asynchronous progress tracking to go on."""
+    options, last = case.now.options, case.checkpoint.lastOffset
+    if options is None or last is None or last == 0 or case.now.trigger == "continuous":
+        return
+    asynchronous = dict(options).get("asyncprogresstrackingenabled", "").lower() == "true"
+    if asynchronous or last - 1 in case.checkpoint.offsets:
+        return
+    reason = (
+        f"offsets/{last - 1} is missing, as asynchronous progress tracking leaves it: without that option Spark refuses"
+        " to start. Start it once with asyncProgressTrackingCheckpointIntervalMs=0 until two batches have run."
+    )
+    case.add("conf", "not-allowed", "asyncProgressTrackingEnabled=true", "asyncProgressTrackingEnabled=false", reason)
+
+
 def _sink(case: Case) -> None:
     now, before = case.now, case.before
     if before is None or now.sink is None or before.sink is None:
         return
-    if now.sink != before.sink:
+    if refused := unrecoverable(now, before.sink):
+        case.changes.append(refused)
+        return
+    if now.sink != before.sink and (before.sink == "python" or "." in now.sink):
+        case.unseen.append(f"The sink: the watched run calls it {before.sink}, the query {now.sink}; both may be one.")
+    elif now.sink != before.sink:
         _other_sink(case, before.sink, now.sink)
     elif now.sinkPath and before.sinkPath and now.sinkPath != before.sinkPath:
         if now.sink == "kafka":
@@ -168,11 +217,15 @@ def _sink(case: Case) -> None:
         case.unseen.append("Where the sink writes: not known of both, the watched run and the query.")
 
 
+def unrecoverable(now: Shape, was: str | None = None) -> Change | None:
+    """Return that Spark refuses a sink on any checkpoint with offsets, also one that did not change."""
+    if now.sink != "memory" or now.outputMode in (None, "complete"):
+        return None
+    return Change("sink", "not-allowed", was, "memory", _MEMORY)
+
+
 def _other_sink(case: Case, was: str, now: str) -> None:
-    if now == "memory" and case.now.outputMode != "complete":
-        reason = "The memory sink starts on no existing checkpoint, but in complete mode."
-        case.add("sink", "not-allowed", was, now, reason)
-    elif now == "files":
+    if now == "files":
         reason = f"The files lack the results of the earlier batches. {GUIDE_FORBIDS}"
         case.add("sink", "silently-wrong", was, now, reason)
     elif (was, now) in (("kafka", "foreach"), ("foreach", "kafka")):

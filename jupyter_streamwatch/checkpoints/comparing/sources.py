@@ -12,6 +12,8 @@ from jupyter_streamwatch.checkpoints.comparing.verdicts import GUIDE_FORBIDS, Ca
 from jupyter_streamwatch.text import spark_names as names
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jupyter_streamwatch.checkpoints.comparing.changes import Verdict
     from jupyter_streamwatch.checkpoints.parts import SourceOffset
     from jupyter_streamwatch.model.query_shape import SourceShape
@@ -33,6 +35,9 @@ def compare(case: Case) -> None:
         case.unseen.append("The sources: Spark's plan of the query does not name them.")
         return
     before = case.before.sources if case.before else None
+    if any(_named(one) for one in stored) or any(one.name for one in now):
+        _by_name(case, stored, before or (), now)
+        return
     if not stored:
         case.unseen.append("The sources: the last entry of the offsets cannot be read.")
     elif len(stored) != len(now):
@@ -48,14 +53,52 @@ def compare(case: Case) -> None:
         case.unseen.append("Which sources these were: offsets name no source but files and Kafka topics.")
 
 
+def _named(one: SourceOffset) -> str | None:
+    """Return the name that a query gave a source; of one without, newer logs have the number of its place."""
+    return one.name if one.name and not one.name.isdigit() else None
+
+
+def _by_name(
+    case: Case, stored: Sequence[SourceOffset], before: Sequence[SourceShape], now: Sequence[SourceShape]
+) -> None:
+    """Compare sources that have names: they may come, go and change places (since 4.2, measured on 4.3.0)."""
+    named = {name: one for one in stored if (name := _named(one))}
+    if stored and not named:
+        reason = "The checkpoint was begun without names of sources, and Spark takes none on it afterwards."
+        case.add("sources", "not-allowed", "sources without names", listed([one.name for one in now]), reason)
+        return
+    unnamed = [one.what for one in now if not one.name]
+    if unnamed and case.now.mode == "connect" and not any(one.name for one in now):
+        case.unseen.append("The sources: their names are not known of this query, and the checkpoint has them by name.")
+        return
+    if unnamed:
+        reason = "The checkpoint has its sources by name: Spark refuses one without a name."
+        case.add("sources", "not-allowed", listed(list(named)), listed(unnamed), reason)
+        return
+    earlier = {one.name: one for one in before if one.name}
+    for one in now:
+        if one.name in named:
+            offset = named[one.name]
+            _source(case, offset.index, offset, earlier.get(one.name), one)
+        else:
+            reason = "A source with a new name begins as in a new query; the others go on."
+            case.add("sources", "allowed", None, f"{one.name}: {one.what}", reason)
+    names_now = {one.name for one in now}
+    for name, offset in named.items():
+        if name not in names_now:
+            was = earlier[name].what if name in earlier else _called(offset)
+            reason = "Spark goes on without the source; what it had not delivered yet is not read."
+            case.add("sources", "allowed", f"{name}: {was}", None, reason)
+
+
 def _reordered(case: Case) -> None:
     """Say once, and not of each source, that the same sources stand in another order."""
-    moved = [one for one in case.changes if one.what == "sources"]
+    moved = [one for one in case.changes if one.what == "sources" and one.verdict != "allowed"]
     was, now = [one.was or "" for one in moved], [one.now or "" for one in moved]
     if len(moved) < 2 or sorted(was) != sorted(now):
         return
     worst = min(moved, key=lambda one: ORDER.index(one.verdict))
-    case.changes = [one for one in case.changes if one.what != "sources"]
+    case.changes = [one for one in case.changes if one not in moved]
     reason = f"Offsets belong to sources by their order. {worst.reason}"
     case.add("sources", worst.verdict, listed(was), listed(now), reason)
 
@@ -79,6 +122,20 @@ def _source(case: Case, at: int, stored: SourceOffset | None, before: SourceShap
             reason = "Files that come from now on are read in the other format."
             case.add("sources", "changed-meaning", f"{before.format} {before.what}", f"{now.format} {now.what}", reason)
         _limits(case, before, now)
+    _start(case, before, now)
+
+
+def _start(case: Case, before: SourceShape | None, now: SourceShape) -> None:
+    """Say that a changed start has no effect: a checkpoint with offsets goes on from them."""
+    if now.start is None or (before is not None and before.start == now.start):
+        return
+    shown = listed([f"{name} {value}" for name, value in now.start])
+    if before is not None and before.start is not None:
+        was = listed([f"{name} {value}" for name, value in before.start])
+        reason = "No effect: this checkpoint goes on from its own offsets; where to start counts for a new one only."
+        case.add("sources", "allowed", was, shown, reason)
+    elif now.start:
+        case.unseen.append(f"{shown}: no effect here, whether it changed or not; it counts for a new checkpoint only.")
 
 
 def _alike(stored: str, now: str | None) -> bool:
@@ -138,7 +195,8 @@ def _read_again(case: Case, at: int, now: SourceShape) -> bool:
 
 def _end(case: Case, batch: int, at: int) -> int | None:
     entry = case.checkpoint.offsets.get(batch)
-    value = entry.sources[at].value if entry is not None and at < len(entry.sources) else None
+    last = case.checkpoint.offsets[case.checkpoint.lastOffset or 0].sources
+    value = entry.before(last[at]) if entry is not None and at < len(last) else None
     end = value.get("logOffset") if isinstance(value, dict) else None
     return end if isinstance(end, int) else None
 

@@ -62,6 +62,7 @@ def offset_entry(batchId: int, text: str) -> OffsetEntry:
         if isinstance(conf, dict)
         else {},
         sources=sources,
+        bare=bool(lines) and not lines[0].strip(),
         problem=problem or _newer(name, version),
     )
 
@@ -80,6 +81,7 @@ def commit_entry(batchId: int, text: str) -> CommitEntry:
         version=version,
         nextWatermarkMs=_ms(metadata.get("nextBatchWatermarkMs")),
         stateIds=_state_ids(metadata.get("stateUniqueIds")),
+        metadata=bool(metadata),
         problem=problem or _newer(name, version),
     )
 

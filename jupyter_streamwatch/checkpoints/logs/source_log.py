@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_streamwatch.checkpoints.logs.log import NotJsonError, loads
 from jupyter_streamwatch.checkpoints.parts import Part, SinkFile, SourceFile
-from jupyter_streamwatch.checkpoints.storage.files import is_number, reason
+from jupyter_streamwatch.checkpoints.storage.files import Local, is_number, reason
 from jupyter_streamwatch.text.numbers import clean
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_streamwatch.checkpoints.storage.files import Tree
+    from jupyter_streamwatch.checkpoints.storage.files import Storage, Tree
 
 _COMPACT = ".compact"
 _BATCH = re.compile(r'(?<!\\)"batchId"\s*:\s*(\d{1,18})(?!\d)')
@@ -48,6 +48,11 @@ class FileLog:
         self._lines: dict[str, list[str]] = {}
         self._groups: dict[str, dict[int, list[str]]] = {}
         self.problems: list[str] = []
+
+    @property
+    def storage(self) -> Storage:
+        """Where it lies."""
+        return self._tree.storage
 
     @cached_property
     def _plain(self) -> set[int]:
@@ -93,6 +98,10 @@ class FileLog:
     def whole(self, number: int) -> list[dict[str, Any]]:
         """All lines of the file of one entry."""
         return self._json(str(number) if number in self._plain else f"{number}{_COMPACT}")
+
+    def changed(self, number: int) -> float | None:
+        """When the file of one plain entry was last changed, epoch ms; None when it has none or that is not known."""
+        return self._tree.about(self._folder, str(number)).changedMs if number in self._plain else None
 
     def compacted_last(self) -> int | None:
         """Number of the newest compacted entry."""
@@ -153,13 +162,15 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
 
     Attributes:
         index: Number of the source.
+        folder: Name of its folder: the number, or the name of a source that has one.
         log: The files as they are.
     """
 
-    def __init__(self, tree: Tree, index: int) -> None:
+    def __init__(self, tree: Tree, index: int, folder: str | None = None) -> None:
         """Read nothing yet."""
         self.index = index
-        self.log = FileLog(tree, f"sources/{index}")
+        self.folder = str(index) if folder is None else folder
+        self.log = FileLog(tree, f"sources/{self.folder}")
 
     @cached_property
     def initial(self) -> Any:
@@ -214,7 +225,7 @@ class SourceLog(Mapping[int, tuple[SourceFile, ...]]):
         for number, lines in self.log.entries(numbers[-1] - SHOWN + 1, numbers[-1]) if numbers else ():
             files = [redact(clean(str(line.get("path"))))[:2_000] for line in lines[:SHOWN]]
             newest[str(number)] = {"files": len(lines), "paths": files}
-        return {"index": self.index, "entries": len(numbers), "newest": newest}
+        return {"index": self.index, "folder": self.folder, "entries": len(numbers), "newest": newest}
 
 
 SHOWN = 100  # entries of a log, and files of an entry, that ``to_dict`` holds
@@ -231,6 +242,15 @@ class SinkLog(Part):
     def last(self) -> int | None:
         """The newest batch that the sink has; it skips this one and all before it."""
         return self.log.last
+
+    @property
+    def local(self) -> bool:
+        """Whether it lies on this machine."""
+        return isinstance(self.log.storage, Local)
+
+    def writtenMs(self, batchId: int) -> float | None:
+        """When the entry of a batch was written, epoch ms; None where it has no file of its own, or none is known."""
+        return self.log.changed(batchId)
 
     def files(self, batchId: int) -> tuple[SinkFile, ...]:
         """The files that a batch added; of a compacted entry those of all batches before it, too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from jupyter_streamwatch.checkpoints.logs.source_log import SinkLog
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from jupyter_streamwatch.checkpoints.contents import Contents
+    from jupyter_streamwatch.checkpoints.parts import KnownSink
     from jupyter_streamwatch.checkpoints.storage.files import Storage
 
 _MOST_LOOKED_AT = 10_000  # files
 _NAMED = 4  # partitions
+_MOST_COMPARED = 100  # batches
+_CLOCKS_MS = 2_000  # that the clocks of a driver and of a storage may differ
+_CLOCK_MS = 250  # that the time of a file on this machine may be behind
 
 
 def gone(storage: Storage, paths: Sequence[str]) -> list[str] | None:
@@ -103,27 +107,88 @@ def sink_log(storage: Storage) -> SinkLog | None:
     return SinkLog(tree, "_spark_metadata")
 
 
-def sink_last(checkpoint: Contents) -> int | None:
-    """The newest batch that the file sink of the last watched run has; None when there is no telling."""
-    sink = checkpoint.sink
+class Unwritten(NamedTuple):
+    """Batches that a file sink skips: the sentence, and whether there are more to come."""
+
+    text: str
+    to_come: bool
+
+
+def unwritten(checkpoint: Contents, sink: KnownSink | None) -> Unwritten | None:
+    """Say that a file sink skips batches because its folder has their ids already, from another checkpoint.
+
+    Args:
+        checkpoint: The checkpoint.
+        sink: The sink, as far as it is known.
+
+    Returns:
+        Which; None when the sink has no such batches, or there is no telling.
+    """
+    entries = _entries_of(sink, checkpoint.spark)
+    if entries is None or entries.last is None:
+        return None
+    last = checkpoint.lastOffset
+    older = _older(checkpoint, entries)
+    following = 0 if last is None else last + 1
+    if entries.last >= following:
+        return Unwritten(_taken(older[0] if older else following, entries.last), to_come=True)
+    if not older:
+        return None
+    text = (
+        f"The file sink's folder had {_batches(older[0], older[-1])} before this checkpoint planned"
+        f" {'it' if len(older) == 1 else 'them'}: the sink skips ids that it has, so these rows are committed and not"
+        " written. Later batches are written beside the other query's files. Give the query a new output folder and a"
+        " new checkpoint: its source is read again."
+    )
+    return Unwritten(text, to_come=False)
+
+
+def unwritten_new(sink: KnownSink | None, spark: Any) -> str | None:
+    """Say of a query that has no batch on its checkpoint yet which of its batches a file sink is going to skip."""
+    entries = _entries_of(sink, spark)
+    return None if entries is None or entries.last is None else _taken(0, entries.last)
+
+
+def written(checkpoint: Contents, sink: KnownSink | None, batchId: int) -> str | None:
+    """Say what a file sink does with a batch that comes again; None when its log cannot be seen."""
+    entries = _entries_of(sink, checkpoint.spark)
+    if entries is None or entries.last is None:
+        return None
+    log = "file sink's _spark_metadata"
+    if entries.last > checkpoint.nextBatch or _older(checkpoint, entries):
+        return f"The {log} already has batch {exact(batchId)}, and the sink skips it."
+    if entries.last == batchId:
+        return f"Exactly-once: the {log} already has batch {exact(batchId)}, and the sink skips it."
+    return f"Exactly-once: the {log} does not have batch {exact(batchId)}, and the sink writes it once."
+
+
+def _entries_of(sink: KnownSink | None, spark: Any) -> SinkLog | None:
     if sink is None or sink.kind not in ("file", "files") or not sink.path:
         return None
     try:
-        found = sink_log(storage_of(sink.path, checkpoint.spark))
+        return sink_log(storage_of(sink.path, spark))
     except (ImportError, OSError, ValueError):
         return None
-    return None if found is None else found.last
 
 
-def sink_says(last: int, batchId: int, *, replay: bool) -> str | None:
-    """Say what a file sink that has batches up to ``last`` does with a batch; None when there is nothing to say."""
-    log = "the file sink's _spark_metadata"
-    if last >= batchId and not replay:
-        return (
-            f"T{log[1:]} already has batches up to {exact(last)}: the sink skips those ids, so batches {exact(batchId)}"
-            f" to {exact(last)} are committed without being written, silently. The output is another checkpoint's:"
-            " give the query a new output folder, or its own checkpoint back."
-        )
-    if last >= batchId:
-        return f"Exactly-once: {log} already has batch {exact(batchId)}, and the sink skips it."
-    return f"Exactly-once: {log} does not have batch {exact(batchId)}, and the sink writes it once." if replay else None
+def _taken(first: int, last: int) -> str:
+    return (
+        f"The file sink's _spark_metadata already has batches up to {exact(last)}, which this checkpoint did not plan:"
+        f" the sink skips those ids, so {_batches(first, last)} {'is' if first == last else 'are'} committed without"
+        " being written, silently. Give the query a new output folder, or this folder its own checkpoint back."
+    )
+
+
+def _batches(first: int, last: int) -> str:
+    return f"batch {exact(first)}" if first == last else f"batches {exact(first)} to {exact(last)}"
+
+
+def _older(checkpoint: Contents, entries: SinkLog) -> list[int]:
+    """Return the newest batches whose entry in the sink's log is older than their plan in the checkpoint."""
+    found: list[int] = []
+    apart = _CLOCK_MS if isinstance(checkpoint.storage, Local) and entries.local else _CLOCKS_MS
+    for id in list(checkpoint.offsets)[: -_MOST_COMPARED - 1 : -1]:
+        planned, at = checkpoint.offsets[id].timestampMs, entries.writtenMs(id)
+        if planned is not None and at is not None and at + apart < planned:
+            found.append(id)
+    return sorted(found)

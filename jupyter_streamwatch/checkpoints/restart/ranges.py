@@ -35,6 +35,11 @@ _ASK = {
     "unknown": "Whether the source can give this range again only the source can say.",
 }
 
+_AGE = (
+    "A new file whose time is more than maxFileAge (7 days by default) before that of the newest file taken is never"
+    " read, unless latestFirst is on."
+)
+
 
 class Read(NamedTuple):
     """A range and what there is to say about it."""
@@ -44,14 +49,12 @@ class Read(NamedTuple):
     blocked: str | None = None
 
 
-def replayed(checkpoint: Contents, entry: OffsetEntry) -> list[Read]:
-    """The ranges of a batch that is run again."""
-    before = checkpoint.offsets.get(entry.batchId - 1)
+def replayed(checkpoint: Contents, entry: OffsetEntry, before: OffsetEntry | None) -> list[Read]:
+    """The ranges of a batch that is run again; ``before`` is the entry that says where it begins."""
     if entry.batchId > 0 and (before is None or not before.sources):
         return [_to(one) for one in entry.sources]
-    starts = before.sources if before is not None else ()
     return [
-        _again(checkpoint, one, starts[one.index].value if one.index < len(starts) else None, len(entry.sources))
+        _again(checkpoint, one, None if before is None else before.before(one), len(entry.sources))
         for one in entry.sources
     ]
 
@@ -65,7 +68,7 @@ def _again(checkpoint: Contents, one: SourceOffset, start: Any, count: int) -> R
     name = _name(one, count)
     if one.kind == "file":
         return _files_again(checkpoint, one, start, name)
-    source = checkpoint.sources.get(one.index)
+    source = checkpoint.log_of(one)
     # Kafka writes down where it began: a first batch starts there.
     shown = source.initial if start is None and source is not None and one.kind == "kafka" else start
     text = offsets.span(one.kind, shown, one.value)
@@ -85,11 +88,11 @@ def _files_again(checkpoint: Contents, one: SourceOffset, start: Any, name: str)
     """The range of a file source: its log names the files."""
     text = offsets.span("file", start, one.value)
     first, last = _entry(start) + 1, _entry(one.value)
-    source = checkpoint.sources.get(one.index)
+    source = checkpoint.log_of(one)
     if last < first:
         empty = SourceRange(one.index, "file", start, one.value, text, files=(), gone=(), replayable=True)
         return Read(empty, [f"{name} has no new file in this batch."])
-    blocked = _unnamed(source, one.index, first, last)
+    blocked = _unnamed(source, one.name or str(one.index), first, last)
     paths = [file.path for file in source.taken(first, last)[0]] if source is not None else []
     if not paths:
         return Read(SourceRange(one.index, "file", start, one.value, text), [], blocked)
@@ -117,27 +120,23 @@ def _files_again(checkpoint: Contents, one: SourceOffset, start: Any, name: str)
     return Read(known, sentences, blocked)
 
 
-def _unnamed(source: SourceLog | None, index: int, first: int, last: int) -> str | None:
+def _unnamed(source: SourceLog | None, folder: str, first: int, last: int) -> str | None:
     """Say which entries of a file source's log are missing that Spark reads when it starts."""
     if source is None or source.log.last is None:
-        return f"sources/{index} is missing, which names the files of the last planned batch: copy it back."
+        return f"sources/{folder} is missing, which names the files of the last planned batch."
     missing = source.taken(first, last)[1]
     if not missing:
         return None
     entries = "entry" if len(missing) == 1 else "entries"
-    return (
-        f"sources/{index} lacks {entries} {few(missing)}, with files of the last planned batch: copy the folder back."
-    )
+    return f"sources/{folder} lacks {entries} {few(missing)}, with files of the last planned batch."
 
 
-def continued(checkpoint: Contents, entry: OffsetEntry | None) -> list[Read]:
-    """Where each source goes on, for a batch that is not planned yet."""
+def continued(checkpoint: Contents, entry: OffsetEntry | None, before: OffsetEntry | None) -> list[Read]:
+    """Where each source goes on after an entry, for a batch that is not planned yet; ``before`` is where that began."""
     if entry is None:
         return []
-    before = checkpoint.offsets.get(entry.batchId - 1)
-    starts = before.sources if before is not None else ()
     return [
-        _on(checkpoint, one, starts[one.index].value if one.index < len(starts) else None, len(entry.sources))
+        _on(checkpoint, one, None if before is None else before.before(one), len(entry.sources))
         for one in entry.sources
     ]
 
@@ -151,12 +150,12 @@ def _on(checkpoint: Contents, one: SourceOffset, start: Any, count: int) -> Read
         asked = kafka(checkpoint, one.value, None) if one.kind == "kafka" else None
         sentences = [f"{name} {goes}.", *(asked[1:] if asked is not None else ())]
         return Read(SourceRange(one.index, one.kind, one.value, None, text, replayable=asked and asked[0]), sentences)
-    source = checkpoint.sources.get(one.index)
+    source = checkpoint.log_of(one)
     at = _entry(one.value)
     first = _entry(start) + 1
-    blocked = _unnamed(source, one.index, first, at) if first <= at else None
+    blocked = _unnamed(source, one.name or str(one.index), first, at) if first <= at else None
     goes = f"{name} goes on with files that its log does not know yet: none that it took is read again."
-    sentences = [] if blocked else [goes]
+    sentences = [] if blocked else [goes, _AGE]
     noted: tuple[str, ...] | None = None
     if source is not None and (source.log.last or -1) > at:
         # The source writes its own log first: it may know files that no batch was planned with.

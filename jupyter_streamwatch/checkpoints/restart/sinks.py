@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from jupyter_streamwatch.text.numbers import clean
 
 if TYPE_CHECKING:
+    from jupyter_streamwatch.checkpoints.known import Known
     from jupyter_streamwatch.checkpoints.parts import KnownSink
 
 Safe = Literal["yes", "no", "depends"]
@@ -79,6 +80,12 @@ _SINKS = {
     "noop": Verdict("yes", "The noop sink writes nothing, so nothing can come twice."),
 }
 _SINKS["files"] = _SINKS["file"]
+
+
+def refuses(known: Known) -> bool:
+    """Whether Spark refuses to start the sink on a checkpoint with offsets: memory, but in complete mode."""
+    memory = known.sink is not None and known.sink.kind.lower() == "memory"
+    return memory and known.outputMode not in (None, "complete")
 
 
 def verdict(sink: KnownSink | None, batchId: int, id: str | None) -> Verdict:

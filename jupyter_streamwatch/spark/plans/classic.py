@@ -6,11 +6,13 @@ The analyzed plan of a run and of the DataFrame it was started from are the same
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.query_shape import Column, Shape, SourceShape
 from jupyter_streamwatch.model.spark_types import type_text
+from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.spark import fallback, jvm
 from jupyter_streamwatch.spark.plans import analyzed as shape_analyzed
 from jupyter_streamwatch.spark.plans import nodes as plan
@@ -21,9 +23,12 @@ from jupyter_streamwatch.text import spark_names as names
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jupyter_streamwatch.model.query_shape import OperatorShape
+
+
+_NAME = re.compile(r'^name="(?P<name>\w+)"$')
 
 
 def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
@@ -53,12 +58,15 @@ def of_run(
 ) -> Shape:
     """Return the shape of a run, from Spark's own ``StreamExecution`` and what is known of it already."""
     kind = names.kind(sink)
+    options = _options(gateway, run)
     return Shape(
         mode="classic",
         sparkVersion=version,
         outputMode=mode,
         sink=kind,
-        sinkPath=shape_sinks.path(kind, _options(gateway, run)) or shape_sinks.described(kind, sink),
+        trigger=_trigger(run.trigger),
+        options=None if options is None else shape_sinks.of_writer(options),
+        sinkPath=shape_sinks.path(kind, options or {}) or shape_sinks.described(kind, sink),
         sinkFormat=_quiet(lambda: shape_sinks.file_format(jvm.field(run.sink(), "fileFormat").toString())),
         conf=shape_sinks.settings(run.sparkSession().conf(), settings),
         **_of_plan(gateway, run.analyzedPlan()),
@@ -106,7 +114,10 @@ def _sources(gateway: Any, analyzed: Any) -> tuple[SourceShape, ...]:
         limits = shape_sinks.limits(options)
         what = redact(plan.source(node, options))
         format = _quiet(lambda node=node: shape_sinks.file_format(node.dataSource().className()))
-        made.append(SourceShape(shape_sinks.source_kind(kind), what, limits, format))
+        named = _quiet(lambda node=node: _NAME.search(str(node.sourceIdentifyingName().toString())))  # since 4.2
+        start = shape_sinks.starts(options)
+        kind = shape_sinks.source_kind(kind)
+        made.append(SourceShape(kind, what, limits, format, named["name"] if named else None, start))
     return tuple(made)
 
 
@@ -150,17 +161,27 @@ def _of_writer(gateway: Any, writer: Any, spark: Any) -> dict[str, Any]:
         source = _quiet(lambda: str(spark.conf.get("spark.sql.sources.default")))
     kind = shape_sinks.kind(str(source)) if source else None
     mode = _quiet(lambda: str(jvm.field(writer, "outputMode").toString()).lower())
+    options = _options(gateway, writer)
     return {
         "sink": kind,
-        "sinkPath": shape_sinks.path(kind, _options(gateway, writer)),
+        "trigger": _trigger(lambda: jvm.field(writer, "trigger")),
+        "options": None if options is None else shape_sinks.of_writer(options),
+        "sinkPath": shape_sinks.path(kind, options or {}),
         "sinkFormat": shape_sinks.file_format(source),
         "outputMode": mode,
     }
 
 
-def _options(gateway: Any, holder: Any) -> dict[str, str]:
-    """Return the options of a writer, or of the run that it started; nothing where they have another name."""
-    return _quiet(lambda: dict(jvm.to_data(gateway)(jvm.field(holder, "extraOptions")))) or {}
+def _trigger(question: Callable[[], Any]) -> str | None:
+    """Return the kind of a trigger."""
+    told: str | None = _quiet(lambda: Trigger.parse(str(question().toString()), "asked").kind)
+    return told
+
+
+def _options(gateway: Any, holder: Any) -> dict[str, str] | None:
+    """Return the options of a writer, or of the run that it started; None where they have another name."""
+    told: dict[str, str] | None = _quiet(lambda: dict(jvm.to_data(gateway)(jvm.field(holder, "extraOptions"))))
+    return told
 
 
 def _quiet(question: Any) -> Any:

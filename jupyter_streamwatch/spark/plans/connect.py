@@ -64,7 +64,12 @@ def read(x: Any, what: str, settings: Iterable[str]) -> Shape:
         "state": None if found is None else _state(physical or "", types, found),
         **shape_sinks.session(spark, settings),
     }
-    return Shape(mode="connect", **told | (started.of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
+    return Shape(mode="connect", **told | (_of_writer(x._write_proto) if writer else {}))  # noqa: SLF001
+
+
+def _of_writer(message: Any) -> dict[str, Any]:
+    trigger = started.trigger(message)
+    return {**started.of_writer(message), "trigger": None if trigger is None else trigger.kind}
 
 
 def _state(physical: str, types: Any, found: Analyzed) -> Any:
@@ -108,6 +113,8 @@ def _with(made: Shape, written: Written) -> Shape:
         sink=made.sink or written.sink,
         sinkPath=made.sinkPath or written.sinkPath,
         sinkFormat=written.sinkFormat,
+        trigger=None if written.trigger is None else written.trigger.kind,
+        options=written.options,
     )
 
 
@@ -132,7 +139,13 @@ def _sources(found: Analyzed | None, reads: list[Any]) -> tuple[SourceShape, ...
     made = [_source(name, text, given) for (name, text), given in zip(found.leaves, options, strict=True)]
     if len(reads) == len(made):
         made = [
-            replace(one, format=shape_sinks.file_format(read.format)) for one, read in zip(made, reads, strict=True)
+            replace(
+                one,
+                format=shape_sinks.file_format(read.format),
+                name=getattr(read, "source_name", "") or None,  # since 4.2
+                start=shape_sinks.starts(dict(read.options)),
+            )
+            for one, read in zip(made, reads, strict=True)
         ]
     return tuple(made)
 

@@ -25,6 +25,18 @@ PINNED = (
     "spark.sql.streaming.stateStore.rocksdb.formatVersion",
 )
 """Settings that a checkpoint keeps (``OffsetSeqMetadata.relevantSQLConfs``); those that people change."""
+_ASYNCHRONOUS = ("asyncprogresstrackingenabled", "asyncprogresstrackingcheckpointintervalms")
+_STARTS = frozenset(
+    {
+        "startingoffsets",
+        "startingoffsetsbytimestamp",
+        "startingtimestamp",
+        "startingversion",
+        "startingposition",
+        "initialposition",
+    }
+)  # of Kafka, Delta, Event Hubs, Kinesis: where a query without a checkpoint begins
+_CLASS_OF_FILES = re.compile(r"\.datasources\.(?:v2\.)?\w+\.(?P<format>\w+?)(?:FileFormat|DataSourceV2)$")
 _RATES = frozenset({"rowspersecond", "rowsperbatch", "rampuptime"})
 _FILES = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml", "binaryfile"})
 _PLACES = {
@@ -43,15 +55,17 @@ def kind(format: str) -> str:
     """Say which kind of sink a writer's format is: ``parquet`` writes files."""
     short = format.strip()
     lower = short.lower()
-    if lower in _FILES:
+    if file_format(short):
         return "files"
     known = {"foreachbatch": "foreachBatch", "foreach": "foreach", "cloudfiles": "cloudFiles"}
     return known.get(lower) or names.kind(short) or lower
 
 
 def file_format(format: Any) -> str | None:
-    """Return the format of files as a person writes it: ``parquet``; None for anything else."""
-    lower = str(format or "").strip().lower()
+    """Return the format of files as a person writes it, also of Spark's own class: ``parquet``; None for others."""
+    text = str(format or "").strip()
+    named = _CLASS_OF_FILES.search(text)
+    lower = (named["format"] if named else text).lower()
     return lower if lower in _FILES else None
 
 
@@ -81,6 +95,18 @@ def limits(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the options of a source that bound a batch or set its rate, names in lower case."""
     found = {key.lower(): redact(str(value)) for key, value in options.items()}
     return tuple(sorted((key, value) for key, value in found.items() if key in LIMITS or key in _RATES))
+
+
+def starts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the options of a source that say where a query without a checkpoint begins, names in lower case."""
+    found = {key.lower(): redact(str(value)) for key, value in options.items()}
+    return tuple(sorted((key, value) for key, value in found.items() if key in _STARTS))
+
+
+def of_writer(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the options of a writer that change what its checkpoint means, names in lower case."""
+    found = {key.lower(): str(value) for key, value in options.items()}
+    return tuple((key, found[key]) for key in _ASYNCHRONOUS if key in found)
 
 
 def settings(conf: Any, names: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -39,6 +39,7 @@ class Written:
         checkpointRoot: Without that option, the folder where the session keeps checkpoints as the query started; ``""``
             where it has none, so that Spark made a temporary one. None where the server did not tell.
         name: The query's name.
+        options: Options that change what its checkpoint means, as a shape has them.
         sources: Of each source that the plan reads, in its order: the format of files, and the limits, as a shape has
             them. None where the plan reads a table or a view, or may: their options are not in it.
     """
@@ -51,6 +52,7 @@ class Written:
     checkpoint: str | None
     checkpointRoot: str | None
     name: str | None
+    options: tuple[tuple[str, str], ...]
     sources: tuple[tuple[str | None, tuple[tuple[str, str], ...]], ...] | None
 
 
@@ -66,7 +68,7 @@ def written(writer: Any) -> Written:
     options = {name.lower(): str(value) for name, value in message.options.items()}
     checkpoint = options.get(OPTION)
     return Written(
-        trigger=_trigger(message),
+        trigger=trigger(message),
         **of_writer(message),
         checkpoint=redact(names.local_path(checkpoint)) if checkpoint else None,
         checkpointRoot=None if checkpoint else _root(writer),
@@ -90,6 +92,7 @@ def of_writer(message: Any) -> dict[str, Any]:
         "sinkPath": shape_sinks.path(kind, options),
         "sinkFormat": shape_sinks.file_format(message.format),
         "outputMode": message.output_mode.lower() or "append",
+        "options": shape_sinks.of_writer(options),
     }
 
 
@@ -118,7 +121,8 @@ def _parts(message: Any) -> Iterator[tuple[str, Any]]:
             yield from ((descriptor.name, part) for part in parts if hasattr(part, "ListFields"))  # no map of texts
 
 
-def _trigger(message: Any) -> Trigger | None:
+def trigger(message: Any) -> Trigger | None:
+    """Return the trigger that a writer's message names; None where it is of a kind that is not known here."""
     how = message.WhichOneof("trigger")
     if how is None:
         return Trigger("default", None, "asked")

@@ -46,6 +46,9 @@ class Fake:
     read: tuple[SourceOffset, ...] = (SourceOffset(0, "file", {"logOffset": 0}, "1 file"),)
     lastCommit: int | None = 0
     id: str | None = "q"
+    continuous: bool = False
+    commands: bool = False
+    spark: Any = None
 
     @property
     def lastOffset(self) -> int:

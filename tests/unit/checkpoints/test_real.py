@@ -36,7 +36,8 @@ def test_every_checkpoint_is_read_in_full(name: str, tmp_path: Path) -> None:
     assert len(found.id) == 36
     assert found.lastOffset == found.lastCommit
     plan = found.restart()
-    assert (plan.batchId, plan.replay, plan.blocked) == (found.lastOffset + 1, False, None)
+    unknowable = name in {"4.3-asynchronous", "4.3-continuous"}
+    assert (plan.batchId, plan.replay, plan.blocked) == (found.lastOffset + 1, None if unknowable else False, None)
     assert plan.missingState == ()
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["id"] == found.id
     assert len(str(found).splitlines()) < 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -164,7 +165,15 @@ def test_metadata_missing(tmp_path: Path) -> None:
     found = sw.checkpoint(damaged(tmp_path, "4.3-files", "metadata"))
     assert found.id is None
     assert any("metadata" in problem for problem in found.problems)
-    assert "Spark 4 refuses to start, older versions go on under a new id" in str(found.restart())
+    plan = found.restart()
+    assert plan.blocked is None
+    assert "Spark 4.2 and newer refuse to start, older versions go on under a new id" in str(plan)
+    assert "write it anew" in str(plan)
+    assert facade.Checkpoint(found.storage, spark=SimpleNamespace(version="4.1.1")).restart().blocked is None
+    refused = facade.Checkpoint(found.storage, spark=SimpleNamespace(version="4.3.0")).restart()
+    assert refused.blocked.startswith("the file metadata is missing")
+    assert "copy metadata back" in refused.cures[0]
+    assert "new checkpointLocation" in refused.cures[-1]
 
 
 def test_commits_that_lag(tmp_path: Path) -> None:
@@ -364,14 +373,21 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gone", "said"), [((), "batch 1 is done"), (("commits/1",), "Deleting it (and .1.crc) makes Spark plan")]
+    ("gone", "said"),
+    [
+        ((), "move offsets/1 and commits/1 (each with its hidden .crc file) out of the checkpoint"),
+        (("commits/1",), "move offsets/1 (with its hidden .crc file) out of the checkpoint"),
+    ],
 )
 def test_what_helps_against_a_damaged_offset(gone: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    """An entry of a batch that is done must come back; one of a batch that is not can be planned anew."""
+    """The entry comes back, or it is moved aside with its commit and the batch is planned anew; never deleted."""
     folder = damaged(tmp_path, "4.3-files", *gone)
     (folder / "offsets" / "1").write_text("")
     plan = plan_of(folder)
-    assert said in (plan.blocked or "")
+    assert "copy offsets/1 back" in plan.cures[0]
+    assert said in plan.cures[1]
+    assert "batch 1 is planned anew after offsets/0" in plan.cures[1]
+    assert "delet" not in str(plan)
 
 
 def test_a_state_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
