@@ -63,13 +63,14 @@ def watch(
 
     Args:
         spark: the session; the active one by default.
-        record: a file that every event is appended to from now on, as JSON lines for ``sw.load``.
+        record: a file that what is known by now, and then every event, is appended to, as JSON lines for ``sw.load``.
         trigger: the trigger of the queries where it cannot be asked: seconds, ``"2 seconds"``, ``"availableNow"``,
             ``"once"`` or ``"continuous"``. What you state beats what Spark says.
 
     Raises:
         RuntimeError: when there is no session to watch, or no pyspark.
-        ValueError: when ``trigger`` is not understood.
+        ValueError: when ``trigger`` is not understood, or ``record`` is a file that is no recording.
+        OSError: when ``record`` cannot be opened for appending.
     """
     stated = None if trigger is None else Trigger.parse(trigger)
     session = active_session() if spark is None else spark
@@ -160,9 +161,7 @@ class Watch:
 
     def recording(self) -> Recording:
         """Everything known by now, as plain data."""
-        histories = [history.snapshot() for history in self.queries.values()]
-        progress = sorted((p for history in histories for p in history.recent), key=lambda p: p.start_ms or 0)
-        return Recording(histories, progress=progress, environment=self._environment(), taken=time.time() * 1000)
+        return Recording.of(self.queries.values(), self._environment())
 
     def on_hint(self, callback: Callable[[History, Hint], None]) -> Callable[[], None]:
         """Call ``callback(history, hint)`` once for each hint code of each query; returns a function that ends it.
@@ -295,4 +294,9 @@ class Watch:
             if recorder.writes_to(path):
                 return
             recorder.close()
-        self._collector.recorder = Recorder(path, self._environment(), self._collector.note)
+        environment = self._environment()
+        recorder = Recorder(path, self._collector.note)
+        with self._collector.held():  # what is known by now is written by us, and what comes then by the collector
+            known = Recording.of(self._collector.histories(), environment)
+            self._collector.recorder = recorder
+        recorder.begin(known)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.model.history import History
 
 STARTED, PROGRESS, IDLE, TERMINATED = "started", "progress", "idle", "terminated"
-FACTS, CHECKPOINT, TASKS = "facts", "checkpoint", "tasks"
+FACTS, CHECKPOINT, TASKS, TRIGGER = "facts", "checkpoint", "tasks", "trigger"
 
 
 def apply(history: History, event: Mapping[str, Any]) -> bool:
-    """Write an event into the history of its query; its ``progress``, ``facts`` and ``checkpoint`` are parsed already.
+    """Write an event into the history of its query; its progress, facts, checkpoint or trigger is parsed.
 
     Returns:
         False when the history knew it, or its kind is not known.
@@ -40,6 +40,8 @@ def apply(history: History, event: Mapping[str, Any]) -> bool:
         history.set_facts(event["facts"])
     elif kind == CHECKPOINT:
         history.set_checkpoint(event["checkpoint"])
+    elif kind == TRIGGER:
+        history.state_trigger(event["trigger"])
     elif kind == TASKS:
         history.set_tasks(run, event["batchId"], event["values"])
     else:

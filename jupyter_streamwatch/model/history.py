@@ -231,6 +231,19 @@ class History(HistoryView):
                     log.restored(began)
             self._changed()
 
+    def keep(self, p: Progress) -> None:
+        """Hold a record as one of the latest: all that it says is known already."""
+        with self._lock:
+            self._note(p, p.start_ms)
+
+    def recall(self, last: Progress | None, record: Progress | None, idleSince: float | None) -> None:
+        """Set what a saved history knew beside its rows; its records may be older than the latest ones."""
+        with self._lock:
+            self.last, self._last_start = last, last.start_ms if last else None
+            self.record, self._record_start = record, record.start_ms if record else None
+            self.idleSince = idleSince
+            self._changed()
+
     def idle(self, runId: str, at: float | None) -> bool:
         """Note that Spark found nothing to do (``onQueryIdle``), ``at`` in epoch ms."""
         return self.append(Progress(id=self.id, runId=runId, name=self.name, timestamp=iso(at)))

@@ -169,6 +169,11 @@ class Progress(Record):
         return total
 
     @property
+    def noted(self) -> bool:
+        """Whether this stands for Spark's note that a query is idle, which is no progress of its own."""
+        return not (self.durationMs or self.sources) and self.batchId is None
+
+    @property
     def start_ms(self) -> float | None:
         """Start of the batch in milliseconds since the epoch."""
         return epoch_ms(self.timestamp)

@@ -12,6 +12,7 @@ from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.batches import BASE, Bins
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.history import History, HistoryView
+from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.model.runs import Run
 from jupyter_streamwatch.model.trigger import Trigger
@@ -27,11 +28,16 @@ _BIN_ARRAYS = ("total", "known", "low", "high")
 def dump(live: HistoryView) -> dict[str, Any]:
     """Runs, gaps and columns of a history as plain data."""
     history = live.snapshot()
+    stated = history.trigger
     rows, bins, places = history.batches.parts()
     return {
         "id": history.id,
         "name": history.name,
         "seen": history.seen,
+        "trigger": stated if stated is not None and stated.origin == "stated" else None,
+        "idleSince": history.idleSince,
+        "last": history.last,
+        "record": history.record,
         "runs": [
             {**asdict(run), "gaps": [list(gap) for gap in gaps]}
             for run, gaps in zip(history.runs, history.parts.run_gaps, strict=True)
@@ -57,6 +63,10 @@ def restore(data: Mapping[str, Any]) -> History:
     if runs and rows:
         rows[""] = np.clip(np.nan_to_num(rows[""]), 0, len(runs) - 1)
         history.restore(runs, rows, _bins(data.get("bins") or {}, rows), v.count(data.get("seen")) or 0)
+    last, record = (None if not data.get(name) else parse(data[name]) for name in ("last", "record"))
+    history.recall(last, record, v.number(data.get("idleSince")))
+    if data.get("trigger") is not None:
+        history.state_trigger(trigger(data["trigger"]))
     return history
 
 
@@ -67,11 +77,15 @@ def facts(data: Any) -> Facts:
     known = {field.name for field in fields(Facts)}
     given = {key: _tuples(value) for key, value in v.items(data) if key in known}
     given["shape"] = Shape.from_dict(given.get("shape"))
-    trigger = given.get("trigger")
-    if trigger is not None:
-        keys = {field.name for field in fields(Trigger)}
-        given["trigger"] = Trigger(**{key: value for key, value in v.items(trigger) if key in keys})
+    if given.get("trigger") is not None:
+        given["trigger"] = trigger(given["trigger"])
     return Facts(**given)
+
+
+def trigger(data: Any) -> Trigger:
+    """A trigger from what ``dataclasses.asdict`` made of it; unknown keys are ignored."""
+    known = {field.name for field in fields(Trigger)}
+    return data if isinstance(data, Trigger) else Trigger(**{key: x for key, x in v.items(data) if key in known})
 
 
 def _run(data: Mapping[str, Any]) -> Run:
