@@ -20,7 +20,7 @@ from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.spark.events.open import active_session
-from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.text.numbers import middle, query_name
 from jupyter_streamwatch.watching.collector import Collector
 from jupyter_streamwatch.watching.hint_calls import HintCalls
 from jupyter_streamwatch.watching.session import Attachment, Session
@@ -226,7 +226,7 @@ class Watch:
 
     def __repr__(self) -> str:
         """Which queries, and how the session is; asks Spark nothing."""
-        names = [query_name(history.name, history.id) for history in self._collector.histories()]
+        names = [middle(query_name(history.name, history.id), 60) for history in self._collector.histories()]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         return f"<Watch of {len(names)} queries{': ' if names else ''}{shown}; session {self.session.state}>"
 

@@ -27,7 +27,7 @@ def apply(history: History, event: Mapping[str, Any]) -> bool:
     Returns:
         False when the history knew it, or its kind is not known.
     """
-    kind, run = event["event"], v.text(event.get("runId")) or ""
+    kind, run = event["event"], v.text(event.get("runId"), v.NAME) or ""
     if kind == PROGRESS:
         return history.append(event["progress"])
     if kind == IDLE:
@@ -35,7 +35,9 @@ def apply(history: History, event: Mapping[str, Any]) -> bool:
     if kind == STARTED:
         _start(history, run, event)
     elif kind == TERMINATED:
-        history.end(run, time_of(event), v.text(event.get("exception")), v.text(event.get("errorClass")))
+        history.end(
+            run, time_of(event), v.text(event.get("exception"), v.ERROR), v.text(event.get("errorClass"), v.NAME)
+        )
     elif kind == FACTS:
         history.set_facts(event["facts"])
     elif kind == CHECKPOINT:
@@ -64,4 +66,6 @@ def _start(history: History, run: str, event: Mapping[str, Any]) -> None:
     over = event.get("over")
     if over:
         history.end(over["runId"], epoch_ms(over.get("at")))
-    history.start(run, v.text(event.get("name")), time_of(event), replaces=v.text(event.get("replaces")))
+    history.start(
+        run, v.text(event.get("name"), v.NAME), time_of(event), replaces=v.text(event.get("replaces"), v.NAME)
+    )

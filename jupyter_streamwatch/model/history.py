@@ -20,8 +20,9 @@ from jupyter_streamwatch.model.row import row, tasks
 from jupyter_streamwatch.model.runs import Followed, Run, RunLog
 from jupyter_streamwatch.model.table import Table
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.model.values import iso
-from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.model.values import ERROR, NAME, iso
+from jupyter_streamwatch.text.numbers import middle, query_name
+from jupyter_streamwatch.text.outside import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +36,7 @@ RECENT = 200
 """Progress records kept whole, for the details that columns do not hold (offsets, descriptions, custom metrics)."""
 ERRORS_KEPT = 100
 """Runs whose error is kept in full; of older ones its first 500 characters."""
+_SHOWN = 60  # characters of a name or an id in a repr
 _EARLY_TASKS = 100
 
 
@@ -131,7 +133,8 @@ class HistoryView(ABC):
 
     def __repr__(self) -> str:
         """Who and how much, on one line."""
-        return f"<History {query_name(self.name, self.id)} ({self.id}): {self.seen} batches, {len(self.runs)} runs>"
+        name, id = (middle(text, _SHOWN) for text in (query_name(self.name, self.id), self.id))
+        return f"<History {name} ({id}): {self.seen} batches, {len(self.runs)} runs>"
 
 
 class History(HistoryView):
@@ -142,8 +145,8 @@ class History(HistoryView):
 
     def __init__(self, id: str, name: str | None = None, *, keep: int = 10_000) -> None:
         """Start an empty history that keeps ``keep`` batches in full; older ones are thinned into bins."""
-        self.id = id
-        self.name = name
+        self.id = kept(id, NAME)
+        self.name = None if name is None else kept(name, NAME)
         self.last: Progress | None = None
         self.record: Progress | None = None
         self.idleSince: float | None = None
@@ -174,7 +177,7 @@ class History(HistoryView):
         ``replaces`` names the run that Spark ended for this one where its end came first.
         """
         with self._lock:
-            self.name = name or self.name
+            self.name = kept(name, NAME) if name else self.name
             ended = self._by_id.get(replaces) if replaces is not None else None
             if ended is not None and ended.run.state == "ended":
                 ended.run = replace(ended.run, restartedBy="replaced")
@@ -253,6 +256,7 @@ class History(HistoryView):
     ) -> None:
         """Note that a run has ended, ``at`` in epoch ms; ``exception`` is the full text of its error."""
         with self._lock:
+            exception = None if exception is None else kept(exception, ERROR)
             log = self._by_id.get(runId) or self._new_run(Run(runId, over=True), "restarted")
             # "replaced" stays: Spark stopped that run for the next one. With an error it was no one's doing.
             followed = None if exception or log.run.restartedBy == "restarted" else log.run.restartedBy

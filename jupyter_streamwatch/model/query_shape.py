@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.text.outside import brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ class StateShape:
     timeout: bool | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shape:
     """What a query is; None is unknown.
 
@@ -144,6 +145,8 @@ class Shape:
     sinkPath: str | None = None
     sinkFormat: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
+
+    __repr__ = brief
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shape as plain dicts, lists, texts and numbers."""

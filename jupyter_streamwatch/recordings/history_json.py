@@ -57,7 +57,7 @@ def dump(live: HistoryView) -> dict[str, Any]:
 
 def restore(data: Mapping[str, Any]) -> History:
     """The history that ``dump`` saved. What an older or newer recording lacks has its default."""
-    history = History(str(data["id"]), v.text(data.get("name")))
+    history = History(v.text(str(data["id"]), v.NAME) or "", v.text(data.get("name"), v.NAME))
     runs = [(_run(run), [(gap[0], gap[1]) for gap in run.get("gaps") or ()]) for run in v.mappings(data.get("runs"))]
     rows = {name: _column(column) for name, column in v.items(data.get("rows")) if isinstance(column, list)}
     if runs and rows:
@@ -90,7 +90,9 @@ def trigger(data: Any) -> Trigger:
 
 def _run(data: Mapping[str, Any]) -> Run:
     known = {field.name for field in fields(Run)}
-    return Run(**{"runId": "", **{key: value for key, value in v.items(data) if key in known}})
+    given: dict[str, Any] = {key: x for key, x in v.items(data) if key in known}
+    texts = {key: v.text(x, v.ERROR) for key, x in given.items() if isinstance(x, str)}
+    return Run(**{"runId": "", **given, **texts})
 
 
 def _bins(data: Mapping[str, Any], rows: dict[str, NDArray[np.float64]]) -> Bins:

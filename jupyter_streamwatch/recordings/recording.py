@@ -20,19 +20,23 @@ from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.recordings import history_json as saving
 from jupyter_streamwatch.recordings import joining
 from jupyter_streamwatch.text import whole_file
+from jupyter_streamwatch.text.numbers import clean, middle
+from jupyter_streamwatch.text.outside import brief
 from jupyter_streamwatch.text.redaction import redact_all
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id that records without one share."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Skipped:
     """Something that was not understood: why, in one sentence, the text (its beginning), and its line from 1 on."""
 
     reason: str
     text: str = ""
     line: int | None = None
+
+    __repr__ = brief
 
 
 class Recording:
@@ -118,7 +122,7 @@ class Recording:
     def __repr__(self) -> str:
         """Sizes only; a recording without any query says why."""
         if not self.queries:
-            return f"<Recording without a query: {self.nothing}>"
+            return f"<Recording without a query: {middle(clean(self.nothing), 500)}>"
         return f"<Recording: {len(self.queries)} queries, {len(self.progress)} records, {len(self.skipped)} skipped>"
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -182,7 +186,7 @@ class _Reader:
     def take(self, event: Mapping[str, Any]) -> None:
         if "streamwatch" in event:
             self.taken = epoch_ms(event.get("taken"))
-            self.environment.update({key: str(value) for key, value in v.items(event.get("environment"))})
+            self.environment.update({key: v.text(str(value)) or "" for key, value in v.items(event.get("environment"))})
         kind = event.get("event")
         if kind == "progress":
             self._progress(event)
@@ -192,13 +196,13 @@ class _Reader:
         elif kind == "history":
             self._restore(event)
         elif kind in (events.STARTED, events.IDLE, events.TERMINATED, events.TASKS):
-            events.apply(self._history(v.text(event.get("id"))), event)
+            events.apply(self._history(v.text(event.get("id"), v.NAME)), event)
         elif isinstance(kind, str) and kind in _PARTS:
             part = _PARTS[kind](event.get(kind))
-            events.apply(self._history(v.text(event.get("id"))), {**event, kind: part})
+            events.apply(self._history(v.text(event.get("id"), v.NAME)), {**event, kind: part})
 
     def _restore(self, event: Mapping[str, Any]) -> None:
-        before = self.histories.get(str(event["id"]))
+        before = self.histories.get(v.text(str(event["id"]), v.NAME) or "")
         history = saving.restore(event if before is None else joining.joined(saving.dump(before), event))
         for p in () if before is None else before.recent:
             if p.runId not in joining.run_ids(event):
@@ -213,7 +217,7 @@ class _Reader:
 
     def _progress(self, event: Mapping[str, Any]) -> None:
         p = parse(event["progress"])
-        history = self._history(p.id or v.text(event.get("id")))
+        history = self._history(p.id or v.text(event.get("id"), v.NAME))
         again = bool(event.get("again"))
         if not event.get("known"):
             history.remember(p)
