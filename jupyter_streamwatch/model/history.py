@@ -206,7 +206,7 @@ class History(HistoryView):
         with self._lock:
             if not self.append(p) and p.kind != "idle":
                 start = p.start_ms
-                if _later(start, self._last_start):
+                if self._is_newer(p, self._log(p, start), start):
                     self.last, self._last_start = p, start
                 self._note(p, start)
 
@@ -356,22 +356,51 @@ class History(HistoryView):
         return log
 
     def _batch(self, p: Progress, log: RunLog, start: float | None) -> bool:
+        if log.first is None and p.batchId is not None:
+            self._put_last(log, p.batchId)
         if not log.take(p.batchId, start):
             return False
         values = row(p, log.number, start)
         if self._early_tasks and p.batchId is not None:
             values.update(self._early_tasks.pop((log.run.runId, p.batchId), {}))
         self.seen += 1
-        if not self._table.append(values):
+        newest = self._is_newer(p, log, start)
+        if not self._table.append(values, newest=newest):
             self.inserted += 1
         log.ran(p.batchId, start, p.batchDuration)
-        if _later(start, self._last_start):
+        if newest:
             self.last, self._last_start = p, start
             self.idleSince = None
         running = self.running
         if running and running.runId == log.run.runId and (running.batchId or 0) <= (p.batchId or 0):
             self.running = None
         return True
+
+    def _put_last(self, log: RunLog, batch: int) -> None:
+        """Put a run behind those that its first batch shows to be older: ids of batches only grow, clocks do not."""
+        at = self._runs.index(log)
+        older = self._runs[at + 1 :]
+        if not older or any(other.last is None or other.last >= batch for other in older):
+            return
+        self._runs.append(self._runs.pop(at))
+        if not log.run.over:
+            log.run = replace(log.run, restartedBy=None)
+        for other in older:
+            if other.run.state == "active":
+                other.run = replace(other.run, restartedBy="replaced")
+
+    def _is_newer(self, p: Progress, log: RunLog, start: float | None) -> bool:
+        """Whether a batch is later than the last one: by their ids in one run, else by the runs, else by the clock.
+
+        A clock may be set back, and a query whose log was deleted counts its batches anew.
+        """
+        last = self.last
+        if last is not None and last.runId is not None and p.runId is not None:
+            if last.runId != p.runId:
+                return log is self._runs[-1]
+            if last.batchId is not None and p.batchId is not None and last.batchId != p.batchId:
+                return p.batchId > last.batchId
+        return _later(start, self._last_start)
 
     def _idle(self, p: Progress, log: RunLog, start: float | None) -> bool:
         if any(q.timestamp == p.timestamp and q.runId == p.runId and q.kind == "idle" for q in self._recent):
