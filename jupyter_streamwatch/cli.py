@@ -6,6 +6,7 @@ exit code 1. ``compare`` also ends with 1 when it finds a change that Spark refu
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ from traitlets import Bool, TraitError, Unicode
 from traitlets.config import catch_config_error
 
 from jupyter_streamwatch.settings import StreamWatch
-from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.text.numbers import middle, query_name
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 USAGE = 2  # exit code of a wrong call, as for most commands
 DANGER = frozenset({"not-allowed", "silently-wrong"})
+NAME_LENGTH = 200  # characters of a name above its diagnosis
 STDIN = "-"
 QUICKSTART = Path(__file__).resolve().parent.parent / "examples" / "quickstart.ipynb"
 
@@ -61,6 +63,9 @@ class _Command(JupyterApp):
     def start(self) -> None:
         """Do what the command is for."""
         super().start()
+        for stream in (sys.stdout, sys.stderr):  # a name that the terminal has no letters for hides no other query
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             self.run([str(argument) for argument in self.extra_args])
             sys.stdout.flush()
@@ -167,7 +172,7 @@ class DiagnoseApp(_Reads):
             _print_json({id: diagnosis.to_dict() for id, diagnosis in found.items()})
         else:
             names = {id: query_name(recording.queries[id].name, id) for id in found}
-            print("\n\n".join(f"{names[id]}\n{diagnosis}" for id, diagnosis in found.items()))  # noqa: T201
+            print("\n\n".join(f"{middle(names[id], NAME_LENGTH)}\n{diagnosis}" for id, diagnosis in found.items()))  # noqa: T201
 
 
 class CheckpointApp(_Command):

@@ -22,7 +22,7 @@ from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.spark.events.connect import FIRST
 from jupyter_streamwatch.spark.events.open import active_session
 from jupyter_streamwatch.spark.jvm import is_connect
-from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.text.numbers import middle, query_name
 from jupyter_streamwatch.watching.attempt import Attempt
 from jupyter_streamwatch.watching.collector import Collector
 from jupyter_streamwatch.watching.hint_calls import HintCalls
@@ -68,13 +68,14 @@ def watch(
 
     Args:
         spark: the session; the active one by default.
-        record: a file that every event is appended to from now on, as JSON lines for ``sw.load``.
+        record: a file that what is known by now, and then every event, is appended to, as JSON lines for ``sw.load``.
         trigger: the trigger of the queries where it cannot be asked: seconds, ``"2 seconds"``, ``"availableNow"``,
             ``"once"`` or ``"continuous"``. What you state beats what Spark says.
 
     Raises:
         RuntimeError: when there is no session to watch, no pyspark, or when Spark does not answer within 5 s.
-        ValueError: when ``trigger`` is not understood.
+        ValueError: when ``trigger`` is not understood, or ``record`` is a file that is no recording.
+        OSError: when ``record`` cannot be opened for appending.
     """
     stated = None if trigger is None else Trigger.parse(trigger)
     session = active_session() if spark is None else spark
@@ -168,9 +169,7 @@ class Watch:
 
     def recording(self) -> Recording:
         """Everything known by now, as plain data."""
-        histories = [history.snapshot() for history in self.queries.values()]
-        progress = sorted((p for history in histories for p in history.recent), key=lambda p: p.start_ms or 0)
-        return Recording(histories, progress=progress, environment=self._environment(), taken=time.time() * 1000)
+        return Recording.of(self.queries.values(), self._environment())
 
     def on_hint(self, callback: Callable[[History, Hint], None]) -> Callable[[], None]:
         """Call ``callback(history, hint)`` once for each hint code of each query; returns a function that ends it.
@@ -235,7 +234,7 @@ class Watch:
 
     def __repr__(self) -> str:
         """Which queries, and how the session is; asks Spark nothing."""
-        names = [query_name(history.name, history.id) for history in self._collector.histories()]
+        names = [middle(query_name(history.name, history.id), 60) for history in self._collector.histories()]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         return f"<Watch of {len(names)} queries{': ' if names else ''}{shown}; session {self.session.state}>"
 
@@ -322,4 +321,9 @@ class Watch:
             if recorder.writes_to(path):
                 return
             recorder.close()
-        self._collector.recorder = Recorder(path, self._environment(), self._collector.note)
+        environment = self._environment()
+        recorder = Recorder(path, self._collector.note)
+        with self._collector.held():  # what is known by now is written by us, and what comes then by the collector
+            known = Recording.of(self._collector.histories(), environment)
+            self._collector.recorder = recorder
+        recorder.begin(known)

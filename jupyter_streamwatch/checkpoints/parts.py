@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from jupyter_streamwatch.text.numbers import lines
+from jupyter_streamwatch.text.numbers import clean, lines
+from jupyter_streamwatch.text.outside import cut, printable
+from jupyter_streamwatch.text.plain import LONG, TEXT
 from jupyter_streamwatch.text.redaction import redact, redact_all
 
 Provider = Literal["HDFS", "RocksDB"]
@@ -332,8 +334,8 @@ class RestartPlan(Part):
 
     def __str__(self) -> str:
         """The sentences, one a line, and the code."""
-        code = [f"    {line}" for line in (self.code_fix or "").splitlines()]
-        return redact("\n".join([*self.sentences, *code]))
+        code = [f"    {line}" for line in cut(printable(self.code_fix or ""), LONG).split("\n") if self.code_fix]
+        return redact("\n".join([*(cut(clean(sentence), TEXT) for sentence in self.sentences), *code]))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
         lines(printer, str(self))

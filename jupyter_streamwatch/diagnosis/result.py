@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_streamwatch.diagnosis import html
 from jupyter_streamwatch.text.numbers import clean, duration, exact, lines, percent, rate, significant, size, when
-from jupyter_streamwatch.text.plain import plain
+from jupyter_streamwatch.text.outside import brief, cut, printable
+from jupyter_streamwatch.text.plain import LONG, TEXT, plain
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Effect:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hint:
     """One finding: what it is, what shows it, why it happens, and what to do.
 
@@ -137,15 +138,17 @@ class Hint:
     share: float | None = None
     failure: Failure | None = None
 
+    __repr__ = brief
+
     def __str__(self) -> str:
         """The hint as lines of text: title, evidence, cause, fix, code, effect, link."""
-        text = [f"[{self.severity}] {self.title} ({self.code})"]
-        text += [f"    {evidence}" for evidence in self.evidence]
-        text += [f"  Why: {self.cause}", f"  Fix: {self.fix}"]
+        text = [f"[{self.severity}] {_said(self.title)} ({self.code})"]
+        text += [f"    {_said(str(evidence))}" for evidence in self.evidence]
+        text += [f"  Why: {_said(self.cause)}", f"  Fix: {_said(self.fix)}"]
         if self.code_fix:
-            text += [f"      {line}" for line in self.code_fix.splitlines()]
+            text += [f"      {line}" for line in cut(printable(self.code_fix), LONG).split("\n")]
         if self.effect is not None:
-            text.append(f"  Then: {self.effect.text}")
+            text.append(f"  Then: {_said(self.effect.text)}")
         return redact("\n".join([*text, f"  See: {self.link}"]))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
@@ -251,7 +254,7 @@ class Outcome:
         return self.now <= self.predicted[2]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """The judgement of one query.
 
@@ -273,6 +276,8 @@ class Diagnosis:
     outcome: Outcome | None = None
     worsens: bool = False
 
+    __repr__ = brief
+
     @property
     def label(self) -> str:
         """The verdict as a person reads it, such as ``Falling behind``."""
@@ -286,12 +291,12 @@ class Diagnosis:
 
     def __str__(self) -> str:
         """The diagnosis as text for a terminal: the verdict, then each hint, a symptom indented under its cause."""
-        found = [f"{self.label}: {self.reason}", *([self.outcome.text] if self.outcome else [])]
+        found = [f"{self.label}: {_said(self.reason)}", *([_said(self.outcome.text)] if self.outcome else [])]
         if self.capacity.sentence:
             found.append(self.capacity.sentence)
         for hint in self.hints:
             indent = "    " if hint.under else ""
-            found += ["", *(indent + line for line in str(hint).splitlines())]
+            found += ["", *(indent + line for line in str(hint).split("\n"))]
         if not self.hints:
             found.append("Nothing to say against it.")
         return redact("\n".join(found))
@@ -315,3 +320,8 @@ class Diagnosis:
             "worsens": self.worsens,
             "outcome": None if self.outcome is None else {**plain(vars(self.outcome)), "true": self.outcome.true},
         }
+
+
+def _said(text: str) -> str:
+    """A sentence on a terminal: what is in it from outside moves no cursor and fills no screen."""
+    return cut(printable(text), TEXT)

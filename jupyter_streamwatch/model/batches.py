@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jupyter_streamwatch.model.values import moment
+from jupyter_streamwatch.text.numbers import middle
+from jupyter_streamwatch.text.outside import cut
 
 Floats: TypeAlias = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
@@ -216,7 +218,7 @@ class Batches(Mapping[str, NDArray[Any]]):
         if name == "runId":
             return self._once(name, "", lambda: _texts([*self._runs[0], ""])[self.runIndex])
         if not name or self._index.get(name, self._width) >= self._width:
-            raise KeyError(f"no column {name!r} among {', '.join(self.names)}")
+            raise KeyError(cut(f"no column {middle(name, 80)!r} among {', '.join(self.names)}", 2_000))
         if name == "kind":
             return self._once(name, "", lambda: _texts(["no-data", "data"])[self.isData.astype(int)])
         if name in TIMES:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.text.outside import brief
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pinned:
     """A setting whose value the checkpoint keeps, and which the session has another value for: the checkpoint wins."""
 
@@ -16,8 +17,10 @@ class Pinned:
     checkpoint: str
     session: str
 
+    __repr__ = brief
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Card:
     """A checkpoint at one moment; None is unknown.
 
@@ -62,6 +65,8 @@ class Card:
     firstBatch: int | None = None
     firstPlannedMs: float | None = None
     problems: tuple[str, ...] = ()
+
+    __repr__ = brief
 
 
 def again(card: Card, before: Card | None) -> Card:

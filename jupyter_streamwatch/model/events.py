@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.model.history import History
 
 STARTED, PROGRESS, IDLE, TERMINATED = "started", "progress", "idle", "terminated"
-FACTS, CHECKPOINT, TASKS = "facts", "checkpoint", "tasks"
+FACTS, CHECKPOINT, TASKS, TRIGGER = "facts", "checkpoint", "tasks", "trigger"
 
 
 def apply(history: History, event: Mapping[str, Any]) -> bool:
-    """Write an event into the history of its query; its ``progress``, ``facts`` and ``checkpoint`` are parsed already.
+    """Write an event into the history of its query; its progress, facts, checkpoint or trigger is parsed.
 
     Returns:
         False when the history knew it, or its kind is not known.
     """
-    kind, run = event["event"], v.text(event.get("runId")) or ""
+    kind, run = event["event"], v.text(event.get("runId"), v.NAME) or ""
     if kind == PROGRESS:
         return history.append(event["progress"])
     if kind == IDLE:
@@ -35,12 +35,16 @@ def apply(history: History, event: Mapping[str, Any]) -> bool:
     if kind == STARTED:
         _start(history, run, event)
     elif kind == TERMINATED:
-        history.name = history.name or v.text(event.get("name"))
-        history.end(run, time_of(event), v.text(event.get("exception")), v.text(event.get("errorClass")))
+        history.name = history.name or v.text(event.get("name"), v.NAME)
+        history.end(
+            run, time_of(event), v.text(event.get("exception"), v.ERROR), v.text(event.get("errorClass"), v.NAME)
+        )
     elif kind == FACTS:
         history.set_facts(event["facts"])
     elif kind == CHECKPOINT:
         history.set_checkpoint(event["checkpoint"])
+    elif kind == TRIGGER:
+        history.state_trigger(event["trigger"])
     elif kind == TASKS:
         history.set_tasks(run, event["batchId"], event["values"])
     else:
@@ -63,4 +67,6 @@ def _start(history: History, run: str, event: Mapping[str, Any]) -> None:
     over = event.get("over")
     if over:
         history.end(over["runId"], epoch_ms(over.get("at")))
-    history.start(run, v.text(event.get("name")), time_of(event), replaces=v.text(event.get("replaces")))
+    history.start(
+        run, v.text(event.get("name"), v.NAME), time_of(event), replaces=v.text(event.get("replaces"), v.NAME)
+    )

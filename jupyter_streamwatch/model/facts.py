@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from jupyter_streamwatch.text.outside import brief
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.model.trigger import Trigger
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Facts:
     """What was learned of a query's latest run; None is unknown.
 
@@ -62,13 +64,15 @@ class Facts:
     overruns: tuple[tuple[float | None, float, float], ...] = ()
     why: Mapping[str, str] = field(default_factory=dict)
 
+    __repr__ = brief
+
     @property
     def answered(self) -> bool:
         """Whether Spark said anything of the run at all; a busy or stopped one may not answer in time."""
         return any(fact is not None for fact in (self.sparkVersion, self.trigger, self.outputMode, self.sink))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunningBatch:
     """A batch that runs now, as last looked at; counts are None when unknown.
 
@@ -96,8 +100,10 @@ class RunningBatch:
     seen: float = 0.0
     lastTaskEnd: float | None = None
 
+    __repr__ = brief
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Status:
     """Spark's ``status`` of a query as last asked; ``seen`` is the epoch ms of the asking."""
 
@@ -105,3 +111,5 @@ class Status:
     isDataAvailable: bool | None = None
     isTriggerActive: bool | None = None
     seen: float = 0.0
+
+    __repr__ = brief

@@ -11,6 +11,8 @@ from jupyter_streamwatch.model.batches import TIMES
 if TYPE_CHECKING:
     from jupyter_streamwatch.model.batches import Batches, Floats
 
+_LATEST_MS = 2**63 / 1e6 - 1.0  # ms from the epoch that nanoseconds can count
+
 
 def frame(batches: Batches) -> Any:
     """The batches as a DataFrame, one row a batch; unknown is NaN, NaT or None.
@@ -27,11 +29,15 @@ def frame(batches: Batches) -> Any:
 
 
 def _aware(pd: Any, ms: Floats) -> Any:
-    """Epoch ms as aware UTC times; in milliseconds where one is beyond 2262, the last year that nanoseconds reach."""
-    try:
-        return pd.to_datetime(ms, unit="ms", utc=True)
-    except pd.errors.OutOfBoundsDatetime:
-        times = np.full(len(ms), "NaT", dtype="datetime64[ms]")
-        known = ~np.isnan(ms)
-        times[known] = ms[known].astype(np.int64).astype("datetime64[ms]")
-        return pd.DatetimeIndex(times).tz_localize("UTC")
+    """Epoch ms as aware UTC times; in microseconds where one is beyond the years that nanoseconds reach (1677 to 2262).
+
+    Only what is known is ever a number here: pandas itself multiplies the memory that stands for unknown times, too.
+    """
+    known = ~np.isnan(ms)
+    times = np.full(len(ms), "NaT", dtype="datetime64[us]")
+    whole = np.floor(ms[known])
+    micros = whole.astype(np.int64) * 1_000 + np.rint((ms[known] - whole) * 1_000.0).astype(np.int64)
+    times[known] = micros.astype("datetime64[us]")
+    if (np.abs(ms[known]) < _LATEST_MS).all():
+        times = times.astype("datetime64[ns]")
+    return pd.DatetimeIndex(times).tz_localize("UTC")

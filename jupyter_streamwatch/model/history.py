@@ -20,8 +20,9 @@ from jupyter_streamwatch.model.row import row, tasks
 from jupyter_streamwatch.model.runs import Followed, Run, RunLog
 from jupyter_streamwatch.model.table import Table
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.model.values import iso
-from jupyter_streamwatch.text.numbers import query_name
+from jupyter_streamwatch.model.values import ERROR, NAME, iso
+from jupyter_streamwatch.text.numbers import middle, query_name
+from jupyter_streamwatch.text.outside import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +36,7 @@ RECENT = 200
 """Progress records kept whole, for the details that columns do not hold (offsets, descriptions, custom metrics)."""
 ERRORS_KEPT = 100
 """Runs whose error is kept in full; of older ones its first 500 characters."""
+_SHOWN = 60  # characters of a name or an id in a repr
 _EARLY_TASKS = 100
 
 
@@ -133,7 +135,8 @@ class HistoryView(ABC):
 
     def __repr__(self) -> str:
         """Who and how much, on one line."""
-        return f"<History {query_name(self.name, self.id)} ({self.id}): {self.seen} batches, {len(self.runs)} runs>"
+        name, id = (middle(text, _SHOWN) for text in (query_name(self.name, self.id), self.id))
+        return f"<History {name} ({id}): {self.seen} batches, {len(self.runs)} runs>"
 
 
 class History(HistoryView):
@@ -144,8 +147,8 @@ class History(HistoryView):
 
     def __init__(self, id: str, name: str | None = None, *, keep: int = 10_000) -> None:
         """Start an empty history that keeps ``keep`` batches in full; older ones are thinned into bins."""
-        self.id = id
-        self.name = name
+        self.id = kept(id, NAME)
+        self.name = None if name is None else kept(name, NAME)
         self.last: Progress | None = None
         self.record: Progress | None = None
         self.idleSince: float | None = None
@@ -177,7 +180,7 @@ class History(HistoryView):
         ``replaces`` names the run that Spark ended for this one where its end came first.
         """
         with self._lock:
-            self.name = name or self.name
+            self.name = kept(name, NAME) if name else self.name
             ended = self._by_id.get(replaces) if replaces is not None else None
             if ended is not None and ended.run.state == "ended":
                 ended.run = replace(ended.run, restartedBy="replaced")
@@ -206,7 +209,7 @@ class History(HistoryView):
         with self._lock:
             if not self.append(p) and p.kind != "idle":
                 start = p.start_ms
-                if _later(start, self._last_start):
+                if self._is_newer(p, self._log(p, start), start):
                     self.last, self._last_start = p, start
                 self._note(p, start)
 
@@ -234,6 +237,19 @@ class History(HistoryView):
                     log.restored(began)
             self._changed()
 
+    def keep(self, p: Progress) -> None:
+        """Hold a record as one of the latest: all that it says is known already."""
+        with self._lock:
+            self._note(p, p.start_ms)
+
+    def recall(self, last: Progress | None, record: Progress | None, idleSince: float | None) -> None:
+        """Set what a saved history knew beside its rows; its records may be older than the latest ones."""
+        with self._lock:
+            self.last, self._last_start = last, last.start_ms if last else None
+            self.record, self._record_start = record, record.start_ms if record else None
+            self.idleSince = idleSince
+            self._changed()
+
     def idle(self, runId: str, at: float | None) -> bool:
         """Note that Spark found nothing to do (``onQueryIdle``), ``at`` in epoch ms."""
         return self.append(Progress(id=self.id, runId=runId, name=self.name, timestamp=iso(at)))
@@ -243,6 +259,7 @@ class History(HistoryView):
     ) -> None:
         """Note that a run has ended, ``at`` in epoch ms; ``exception`` is the full text of its error."""
         with self._lock:
+            exception = None if exception is None else kept(exception, ERROR)
             log = self._by_id.get(runId) or self._new_run(Run(runId, over=True), "restarted")
             # "replaced" stays: Spark stopped that run for the next one. With an error it was no one's doing.
             followed = None if exception or log.run.restartedBy == "restarted" else log.run.restartedBy
@@ -349,22 +366,51 @@ class History(HistoryView):
         return log
 
     def _batch(self, p: Progress, log: RunLog, start: float | None) -> bool:
+        if log.first is None and p.batchId is not None:
+            self._put_last(log, p.batchId)
         if not log.take(p.batchId, start):
             return False
         values = row(p, log.number, start)
         if self._early_tasks and p.batchId is not None:
             values.update(self._early_tasks.pop((log.run.runId, p.batchId), {}))
         self.seen += 1
-        if not self._table.append(values):
+        newest = self._is_newer(p, log, start)
+        if not self._table.append(values, newest=newest):
             self.inserted += 1
         log.ran(p.batchId, start, p.batchDuration)
-        if _later(start, self._last_start):
+        if newest:
             self.last, self._last_start = p, start
             self.idleSince = None
         running = self.running
         if running and running.runId == log.run.runId and (running.batchId or 0) <= (p.batchId or 0):
             self.running = None
         return True
+
+    def _put_last(self, log: RunLog, batch: int) -> None:
+        """Put a run behind those that its first batch shows to be older: ids of batches only grow, clocks do not."""
+        at = self._runs.index(log)
+        older = self._runs[at + 1 :]
+        if not older or any(other.last is None or other.last >= batch for other in older):
+            return
+        self._runs.append(self._runs.pop(at))
+        if not log.run.over:
+            log.run = replace(log.run, restartedBy=None)
+        for other in older:
+            if other.run.state == "active":
+                other.run = replace(other.run, restartedBy="replaced")
+
+    def _is_newer(self, p: Progress, log: RunLog, start: float | None) -> bool:
+        """Whether a batch is later than the last one: by their ids in one run, else by the runs, else by the clock.
+
+        A clock may be set back, and a query whose log was deleted counts its batches anew.
+        """
+        last = self.last
+        if last is not None and last.runId is not None and p.runId is not None:
+            if last.runId != p.runId:
+                return log is self._runs[-1]
+            if last.batchId is not None and p.batchId is not None and last.batchId != p.batchId:
+                return p.batchId > last.batchId
+        return _later(start, self._last_start)
 
     def _idle(self, p: Progress, log: RunLog, start: float | None) -> bool:
         if p.timestamp is None:  # parts of records without a time: the same one again says all the same

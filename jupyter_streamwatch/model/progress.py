@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.model.values import epoch_ms
+from jupyter_streamwatch.text.outside import brief
 
 __all__ = ["Progress", "SinkProgress", "SourceProgress", "StateOperatorProgress", "Trigger", "epoch_ms", "parse"]
 
@@ -51,7 +52,7 @@ class Record(Mapping[str, Any]):
         return json.dumps(self.to_dict(), indent=2)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StateOperatorProgress(Record):
     """State of one stateful operator after a batch; counts are rows, unknown is None.
 
@@ -73,8 +74,10 @@ class StateOperatorProgress(Record):
     numStateStoreInstances: int | None = None
     customMetrics: dict[str, float] = field(default_factory=dict)
 
+    __repr__ = brief
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SourceProgress(Record):
     """One source in a batch; rates in rows a second, offsets as decoded JSON, unknown is None."""
 
@@ -86,6 +89,8 @@ class SourceProgress(Record):
     inputRowsPerSecond: float | None = None
     processedRowsPerSecond: float | None = None
     metrics: dict[str, float | str] = field(default_factory=dict)
+
+    __repr__ = brief
 
     @property
     def moved(self) -> bool:
@@ -121,7 +126,7 @@ class SourceProgress(Record):
         return None if total == 0 and isinstance(behind, (int, float)) and behind > 0 else total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SinkProgress(Record):
     """The sink after a batch; ``numOutputRows`` is None where Spark says -1."""
 
@@ -129,8 +134,10 @@ class SinkProgress(Record):
     numOutputRows: int | None = None
     metrics: dict[str, float | str] = field(default_factory=dict)
 
+    __repr__ = brief
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Progress(Record):
     """One progress event: attributes and items named as in PySpark's ``StreamingQueryProgress``.
 
@@ -161,6 +168,8 @@ class Progress(Record):
         plain = Record.to_dict(self)
         return plain | {"rtmMetrics": self.rtmMetrics} if self.rtmMetrics else plain
 
+    __repr__ = brief
+
     @property
     def kind(self) -> Kind:
         """``data``: rows were read or offsets moved; ``no-data``: a batch ran without; ``idle``: no batch ran.
@@ -178,6 +187,11 @@ class Progress(Record):
         """Rows that the sources held beyond this batch; None when that of any source is not known."""
         total: int | None = _total([source.backlog for source in self.sources])
         return total
+
+    @property
+    def noted(self) -> bool:
+        """Whether this stands for Spark's note that a query is idle, which is no progress of its own."""
+        return not (self.durationMs or self.sources) and self.batchId is None
 
     @property
     def start_ms(self) -> float | None:
@@ -215,9 +229,9 @@ def parse(x: Any) -> Progress:
     processed = v.rate(record.get("processedRowsPerSecond"))
     duration = v.whole(record.get("batchDuration"))
     return Progress(
-        id=v.text(record.get("id")),
-        runId=v.text(record.get("runId")),
-        name=v.text(record.get("name")),
+        id=v.text(record.get("id"), v.NAME),
+        runId=v.text(record.get("runId"), v.NAME),
+        name=v.text(record.get("name"), v.NAME),
         timestamp=v.timestamp(record.get("timestamp")),
         batchId=v.count(record.get("batchId")),
         batchDuration=durations.get("triggerExecution") if duration is None else duration,
@@ -286,7 +300,7 @@ def _state_operator(x: Mapping[Any, Any]) -> StateOperatorProgress:
     total, memory = v.count(x.get("numRowsTotal")), v.count(x.get("memoryUsedBytes"))
     dropped = v.count(x.get("numRowsDroppedByWatermark"))
     return StateOperatorProgress(
-        operatorName=v.text(x.get("operatorName")),
+        operatorName=v.text(x.get("operatorName"), v.NAME),
         numRowsTotal=total,
         numRowsUpdated=v.count(x.get("numRowsUpdated")),
         numRowsRemoved=v.count(x.get("numRowsRemoved")),
@@ -308,7 +322,7 @@ def _state_operator(x: Mapping[Any, Any]) -> StateOperatorProgress:
 def _sink(x: Any) -> SinkProgress:
     x = v.decoded(x)
     if isinstance(x, str):
-        return SinkProgress(description=x)
+        return SinkProgress(description=v.text(x))
     if not isinstance(x, Mapping):
         return SinkProgress()
     return SinkProgress(

@@ -10,6 +10,7 @@ from jupyter_streamwatch.text.numbers import middle, query_name
 from jupyter_streamwatch.text.redaction import redact
 
 NAME_LENGTH = 60  # characters of a name in a list; its id stands beside it
+LISTED = 20  # queries in a list; the rest is counted
 
 
 class UnknownQueryError(KeyError):
@@ -51,7 +52,7 @@ class Queries(Mapping[str, HistoryView]):
             return alike[0]
         asked = middle(redact(wanted), NAME_LENGTH)
         what = f"More than one query begins with {asked!r}" if alike else f"No query {asked!r}"
-        right = ", ".join(_called(history) for history in alike or histories.values())
+        right = _listed(alike or list(histories.values()))
         raise UnknownQueryError(f"{what}; there {'is no query at all' if not right else 'are: ' + right}.")
 
     def __iter__(self) -> Iterator[str]:
@@ -64,11 +65,16 @@ class Queries(Mapping[str, HistoryView]):
 
     def __repr__(self) -> str:
         """Names and ids."""
-        return f"<Queries: {', '.join(_called(history) for history in dict(self._histories).values())}>"
+        return f"<Queries: {_listed(list(dict(self._histories).values()))}>"
+
+
+def _listed(histories: list[HistoryView]) -> str:
+    more = f" and {len(histories) - LISTED} more" if len(histories) > LISTED else ""
+    return ", ".join(_called(history) for history in histories[:LISTED]) + more
 
 
 def _called(history: HistoryView) -> str:
-    return f"{middle(query_name(history.name, history.id), NAME_LENGTH)} ({history.id})"
+    return f"{middle(query_name(history.name, history.id), NAME_LENGTH)} ({middle(history.id, NAME_LENGTH)})"
 
 
 def _began(history: HistoryView) -> float:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.text.outside import brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,7 +114,7 @@ class StateShape:
     timeout: bool | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shape:
     """What a query is; None is unknown.
 
@@ -152,6 +153,8 @@ class Shape:
     trigger: str | None = None
     options: tuple[tuple[str, str], ...] | None = None
     conf: tuple[tuple[str, str], ...] = ()
+
+    __repr__ = brief
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shape as plain dicts, lists, texts and numbers."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.model.batches import STATE
 from jupyter_streamwatch.model.values import epoch_ms
+from jupyter_streamwatch.text.numbers import clean, middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,8 @@ PARTS_SHOWN = 20
 """Sources, and stateful operators, that have columns of their own: a query with 1,000 must not make 4,000 columns."""
 DURATIONS_KEPT = 60
 """Parts of ``durationMs``; Spark has about 15."""
+PART_LENGTH = 80
+"""Characters of the name of such a part: it heads a column."""
 _EVENT_TIMES = ("watermark", "max", "min", "avg")
 _SOURCE = ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond", "backlog")
 _DROPPED = "numRowsDroppedByWatermark"
@@ -43,7 +46,7 @@ def row(p: Progress, run: int, start_ms: float | None) -> dict[str, float]:
     }
     found: dict[str, float] = {name: value for name, value in numbers.items() if value is not None}
     for part, ms in list(p.durationMs.items())[:DURATIONS_KEPT]:
-        found[f"durationMs.{part:.80}"] = ms
+        found[f"durationMs.{middle(clean(part), PART_LENGTH)}"] = ms
     for name in _EVENT_TIMES:
         time = epoch_ms(p.eventTime.get(name))
         if time is not None and (time or name != "watermark"):  # a watermark of the epoch is one that is not set yet

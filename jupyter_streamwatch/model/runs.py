@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jupyter_streamwatch.model.trigger import TriggerGuess
+from jupyter_streamwatch.text.outside import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ GAPS_KEPT = 1_000
 STARTS_KEPT = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """One start of a query.
 
@@ -44,6 +45,8 @@ class Run:
     lastBatch: int | None = None
     restartedBy: Followed | None = None
     over: bool = False
+
+    __repr__ = brief
 
     @property
     def state(self) -> Literal["active", "failed", "ended"]:

@@ -67,8 +67,8 @@ class Table:
             found = self.index[name] = len(self.index)
         return found
 
-    def append(self, values: Mapping[str, float]) -> bool:
-        """Add a row at its place in time; True when that is the end, as nearly always."""
+    def append(self, values: Mapping[str, float], *, newest: bool) -> bool:
+        """Add a row at its place in time, the ``newest`` at the end; True when that is the end, as nearly always."""
         row = [_NAN] * len(self.index)
         places = self.index
         for name, value in values.items():
@@ -80,7 +80,7 @@ class Table:
             row[at] = value
         self.rows += 1
         last = self.chunks[-1] if self.chunks else None
-        in_order = last is None or not row[TIMESTAMP] < last.data[last.used - 1, TIMESTAMP]
+        in_order = newest or last is None or not row[TIMESTAMP] < last.data[last.used - 1, TIMESTAMP]
         if in_order:
             if last is None or last.used == len(last.data):
                 last = _Chunk(_unknown(CHUNK, -(-len(self.index) // _STEP) * _STEP))

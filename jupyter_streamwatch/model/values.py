@@ -11,11 +11,15 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
+from jupyter_streamwatch.text.outside import kept
+
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MS = timedelta(milliseconds=1)
+NAME = 1_000  # characters that are kept of a name, an id or a key
+TEXT = 20_000  # of any other text: the description of a source that reads a thousand topics is shorter
+ERROR = 100_000  # of the error that ended a run, whose causes stand at its end
 _LARGEST = 2**63 - 1  # Spark's counts are Java longs
 _DEEPEST = 12  # real offsets are four levels deep; recursion must end somewhere
-_HALF = re.compile("[\ud800-\udfff]")
 _FRACTION = re.compile(r"\.([0-9]+)")
 _NUMERIC = re.compile(r"-?[0-9]{1,19}(?:\.[0-9]+)?")
 
@@ -63,22 +67,17 @@ def rate(x: Any) -> float | None:
     return None if found is None or found < 0 else float(found)
 
 
-def encodable(x: str) -> str:
-    """The text with a sign in the place of half characters (lone surrogates), which no file and no page takes."""
-    return x if x.isascii() or not _HALF.search(x) else _HALF.sub("\ufffd", x)
-
-
-def text(x: Any) -> str | None:
-    """Text, or the text of an id."""
+def text(x: Any, length: int = TEXT) -> str | None:
+    """Text, or the text of an id; at most ``length`` characters of it."""
     if isinstance(x, str):
-        return encodable(x)
+        return kept(x, length)
     return str(x) if isinstance(x, (UUID, int)) and not isinstance(x, bool) and abs(int(x)) < 2**128 else None
 
 
 def timestamp(x: Any) -> str | None:
     """ISO text as sent; a number of milliseconds since the epoch (Spark 2.0) becomes ISO text in UTC."""
     if isinstance(x, str) and not _NUMERIC.fullmatch(x):
-        return encodable(x)
+        return kept(x, NAME)
     if isinstance(x, datetime):
         return x.isoformat()
     ms = number(x)
@@ -120,10 +119,16 @@ def iso(ms: float | None) -> str | None:
 
 
 def items(x: Any) -> Iterator[tuple[str, Any]]:
-    """Pairs of a mapping whose keys are text; nothing of anything else."""
+    """Pairs of a mapping whose keys are text; nothing of anything else. Keys are names, and as long as names are."""
     if type(x) is not dict and not isinstance(x, Mapping):  # nearly all are; asking an abstract class takes longer
         return iter(())
-    return iter([(key if key.isascii() else encodable(key), value) for key, value in x.items() if isinstance(key, str)])
+    return iter(
+        [(key if _is_plain(key) else kept(key, NAME), value) for key, value in x.items() if isinstance(key, str)]
+    )
+
+
+def _is_plain(key: str) -> bool:
+    return len(key) <= NAME and key.isascii()
 
 
 def mappings(x: Any) -> list[Mapping[Any, Any]]:
@@ -152,7 +157,7 @@ def metrics(x: Any) -> dict[str, float | str]:
         if amount is not None:
             found[key] = amount
         elif isinstance(value, str):
-            found[key] = encodable(value)
+            found[key] = kept(value, TEXT)
     return found
 
 
@@ -170,18 +175,18 @@ def _of_python(text: str) -> Any:
     if text == "None":
         return None
     if text[:1] not in ("{", "[") or "\\" in text:  # Python warns of escapes that are none
-        return text
+        return kept(text, TEXT)
     try:
         found = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return text
-    return plain(found) if isinstance(found, (dict, list)) else text
+        return kept(text, TEXT)
+    return plain(found) if isinstance(found, (dict, list)) else kept(text, TEXT)
 
 
 def plain(x: Any, depth: int = 0) -> Any:
     """A copy of what JSON can hold; what it cannot hold, or is nested too deep, is None."""
     if x is None or isinstance(x, (str, bool)):
-        return encodable(x) if isinstance(x, str) else x
+        return kept(x, TEXT) if isinstance(x, str) else x
     if isinstance(x, (int, float)):
         return number(x)
     if depth >= _DEEPEST:

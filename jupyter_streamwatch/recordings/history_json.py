@@ -13,6 +13,7 @@ from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.batches import BASE, Bins
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.model.history import History, HistoryView
+from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.query_shape import Shape
 from jupyter_streamwatch.model.runs import Run
 from jupyter_streamwatch.model.trigger import Kind, Origin, Trigger
@@ -26,11 +27,16 @@ _BIN_ARRAYS = ("total", "known", "low", "high")
 def dump(live: HistoryView) -> dict[str, Any]:
     """Runs, gaps and columns of a history as plain data."""
     history = live.snapshot()
+    stated = history.trigger
     rows, bins, places = history.batches.parts()
     return {
         "id": history.id,
         "name": history.name,
         "seen": history.seen,
+        "trigger": stated if stated is not None and stated.origin == "stated" else None,
+        "idleSince": history.idleSince,
+        "last": history.last,
+        "record": history.record,
         "runs": [
             {**asdict(run), "gaps": [list(gap) for gap in gaps]}
             for run, gaps in zip(history.runs, history.parts.run_gaps, strict=True)
@@ -50,12 +56,16 @@ def dump(live: HistoryView) -> dict[str, Any]:
 
 def restore(data: Mapping[str, Any]) -> History:
     """The history that ``dump`` saved. What an older or newer recording lacks has its default."""
-    history = History(str(data["id"]), v.text(data.get("name")))
+    history = History(v.text(str(data["id"]), v.NAME) or "", v.text(data.get("name"), v.NAME))
     runs = [(_run(run), [(gap[0], gap[1]) for gap in run.get("gaps") or ()]) for run in v.mappings(data.get("runs"))]
     rows = {name: _column(column) for name, column in v.items(data.get("rows")) if isinstance(column, list)}
     if runs and rows:
         rows[""] = np.clip(np.nan_to_num(rows[""]), 0, len(runs) - 1)
         history.restore(runs, rows, _bins(data.get("bins") or {}, rows), v.count(data.get("seen")) or 0)
+    last, record = (None if not data.get(name) else parse(data[name]) for name in ("last", "record"))
+    history.recall(last, record, v.number(data.get("idleSince")))
+    if data.get("trigger") is not None:
+        history.state_trigger(trigger(data["trigger"]))
     return history
 
 
@@ -100,7 +110,10 @@ def _pairs(second: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return pairs
 
 
-def _trigger(x: Any) -> Trigger | None:
+def trigger(x: Any) -> Trigger | None:
+    """A trigger from what ``dataclasses.asdict`` made of it; None of anything else."""
+    if isinstance(x, Trigger):
+        return x
     if not isinstance(x, Mapping) or x.get("kind") not in get_args(Kind):
         return None
     origin: Origin = x["origin"] if x.get("origin") in get_args(Origin) else "stated"
@@ -127,7 +140,7 @@ _FACTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("shufflePartitions", "sessionPartitions"), v.count),
     **dict.fromkeys(("sources", "stateful"), _texts),
     "mode": _mode,
-    "trigger": _trigger,
+    "trigger": trigger,
     "watermarks": _pairs(v.rate),
     "rateLimit": _pairs(_text),
     "shape": _shape,
@@ -142,7 +155,7 @@ def _run(data: Mapping[str, Any]) -> Run:
         runId=v.text(data.get("runId")) or "",
         started=v.number(data.get("started")),
         ended=v.number(data.get("ended")),
-        exception=v.text(data.get("exception")),
+        exception=v.text(data.get("exception"), v.ERROR),
         errorClass=v.text(data.get("errorClass")),
         firstBatch=v.count(data.get("firstBatch")),
         lastBatch=v.count(data.get("lastBatch")),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from jupyter_streamwatch.model import checkpoint_card, events
@@ -17,13 +18,17 @@ from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.progress import Progress, parse
 from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.recordings import history_json as saving
+from jupyter_streamwatch.recordings import joining
+from jupyter_streamwatch.text import whole_file
+from jupyter_streamwatch.text.numbers import clean, middle
+from jupyter_streamwatch.text.outside import brief, kept
 from jupyter_streamwatch.text.redaction import redact, redact_all
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id that records without one share."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Skipped:
     """Something that was not understood: why, in one sentence, the text (its beginning), and its line from 1 on."""
 
@@ -33,8 +38,10 @@ class Skipped:
 
     def __post_init__(self) -> None:
         """Keep what can be written."""
-        object.__setattr__(self, "reason", v.encodable(self.reason))
-        object.__setattr__(self, "text", v.encodable(self.text))
+        object.__setattr__(self, "reason", kept(self.reason, v.TEXT))
+        object.__setattr__(self, "text", kept(self.text, v.TEXT))
+
+    __repr__ = brief
 
 
 class Recording:
@@ -66,6 +73,20 @@ class Recording:
         self.taken = epoch_ms(taken)
 
     @classmethod
+    def of(cls, histories: Iterable[HistoryView], environment: Mapping[str, str]) -> Recording:
+        """What is known of live histories now: the latest records of each in the order in which they came."""
+        snapshots = [history.snapshot() for history in histories]
+        records: list[tuple[float, Progress]] = []
+        for snapshot in snapshots:
+            latest = 0.0  # a clock that was set back changes no order within a query
+            for p in snapshot.recent:
+                latest = max(latest, p.start_ms or 0.0)
+                if not p.noted:
+                    records.append((latest, p))
+        records.sort(key=lambda timed: timed[0])
+        return cls(snapshots, [p for _, p in records], environment=environment, taken=time.time() * 1000)
+
+    @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], *, skipped: Iterable[Skipped] = ()) -> Recording:
         """Build the histories from lines of a recording; kinds and keys that are not known are ignored."""
         reader = _Reader()
@@ -82,11 +103,7 @@ class Recording:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything as JSON lines, secrets redacted; a file of that name is replaced when all is written."""
-        path = Path(path)
-        unfinished = path.with_name(path.name + ".part")
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.writelines(line(event) + "\n" for event in self._events())
-        unfinished.replace(path)
+        whole_file.write(path, (line(event) + "\n" for event in self.events()))
 
     def diagnose(self, query: Any = None) -> Any:
         """The Diagnosis of a query; without one, of each query by id."""
@@ -114,28 +131,43 @@ class Recording:
     def __repr__(self) -> str:
         """Sizes only; a recording without any query says why."""
         if not self.queries:
-            return f"<Recording without a query: {self.nothing}>"
+            return f"<Recording without a query: {middle(clean(self.nothing), 500)}>"
         return f"<Recording: {len(self.queries)} queries, {len(self.progress)} records, {len(self.skipped)} skipped>"
 
-    def _events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Everything as the lines of a recording: who reads them has the same."""
         taken = v.iso(self.taken) if self.taken is not None else datetime.now(timezone.utc).isoformat()
         yield {"streamwatch": 1, "taken": taken, "environment": self.environment}
-        known = {_key(p) for p in self.progress}
         for id, history in self.queries.items():
             yield {"event": "history", **saving.dump(history)}
             yield {"event": "facts", "id": id, "facts": history.facts}
             if history.checkpoint is not None:
                 yield {"event": "checkpoint", "id": id, "checkpoint": history.checkpoint}
-        for p in self.progress:
-            yield {"event": "progress", "id": p.id or NO_ID, "progress": p}
-        for id, history in self.queries.items():
-            for p in history.recent:
-                if _key(p) not in known:
-                    yield {"event": "progress", "id": id, "shown": False, "progress": p}
+        yield from self._records()
         for skipped in self.skipped:
             yield {"event": "skipped", **asdict(skipped)}
         for note in self.notes:
             yield {"event": "note", "text": note}
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """The records in their order, and between them those that the histories alone have, in theirs."""
+        shown = {id(p) for p in self.progress}
+        recent = {id: deque(history.recent) for id, history in self.queries.items()}
+        for p in self.progress:
+            query = p.id or NO_ID
+            own = recent.get(query)
+            while own and id(own[0]) not in shown:
+                yield {**_known(query, own.popleft()), "shown": False}
+            if own and own[0] is p:
+                own.popleft()
+            yield _known(query, p) if own is not None else {"event": "progress", "id": query, "progress": p}
+        for query, rest in recent.items():
+            yield from ({**_known(query, p), "shown": False} for p in rest if id(p) not in shown)
+
+
+def _known(id: str, p: Progress) -> dict[str, Any]:
+    """A record whose batch is a row of the history that was saved before it."""
+    return {"event": "progress", "id": id, "known": True, "progress": p}
 
 
 def line(event: Mapping[str, Any]) -> str:
@@ -148,6 +180,13 @@ def _text(x: Any) -> str:
     return redact(str(x))
 
 
+_PARTS: Mapping[str, Callable[[Any], Any]] = {  # of events, under the name of their kind
+    events.FACTS: saving.facts,
+    events.TRIGGER: saving.trigger,
+    events.CHECKPOINT: checkpoint_card.restored,
+}
+
+
 class _Reader:
     """Turns events into histories."""
 
@@ -158,11 +197,13 @@ class _Reader:
         self.notes: list[str] = []
         self.environment: dict[str, str] = {}
         self.taken: float | None = None
+        self._shown: set[tuple[Any, ...]] = set()
+        self._looked_at = 0
 
     def take(self, event: Mapping[str, Any]) -> None:
         if "streamwatch" in event:
             self.taken = epoch_ms(event.get("taken"))
-            self.environment.update({key: str(value) for key, value in v.items(event.get("environment"))})
+            self.environment.update({key: v.text(str(value)) or "" for key, value in v.items(event.get("environment"))})
         kind = event.get("event")
         if kind == "progress":
             self._progress(event)
@@ -174,15 +215,20 @@ class _Reader:
             if note and note not in self.notes:
                 self.notes.append(note)
         elif kind == "history":
-            history = saving.restore(event)
-            self.histories[history.id] = history
+            self._restore(event)
         elif kind in (events.STARTED, events.IDLE, events.TERMINATED, events.TASKS):
-            events.apply(self._history(v.text(event.get("id"))), event)
-        elif kind == events.FACTS:
-            events.apply(self._history(v.text(event.get("id"))), {**event, "facts": saving.facts(event.get("facts"))})
-        elif kind == events.CHECKPOINT:
-            card = checkpoint_card.restored(event.get("checkpoint"))
-            events.apply(self._history(v.text(event.get("id"))), {**event, "checkpoint": card})
+            events.apply(self._history(v.text(event.get("id"), v.NAME)), event)
+        elif isinstance(kind, str) and kind in _PARTS:
+            part = _PARTS[kind](event.get(kind))
+            events.apply(self._history(v.text(event.get("id"), v.NAME)), {**event, kind: part})
+
+    def _restore(self, event: Mapping[str, Any]) -> None:
+        before = self.histories.get(v.text(str(event["id"]), v.NAME) or "")
+        history = saving.restore(event if before is None else joining.joined(saving.dump(before), event))
+        for p in () if before is None else before.recent:
+            if p.runId not in joining.run_ids(event):
+                history.keep(p)
+        self.histories[history.id] = history
 
     def _history(self, id: str | None) -> History:
         id = id or NO_ID
@@ -192,13 +238,24 @@ class _Reader:
 
     def _progress(self, event: Mapping[str, Any]) -> None:
         p = parse(event["progress"])
-        self._history(p.id or v.text(event.get("id"))).remember(p)
-        if event.get("shown", True):
+        history = self._history(p.id or v.text(event.get("id"), v.NAME))
+        again = bool(event.get("again"))
+        if not event.get("known"):
+            history.remember(p)
+        elif not again or _key(p) not in {_key(known) for known in history.recent}:
+            history.keep(p)
+        if event.get("shown", True) and not (again and self._is_shown(p)):
             self.progress.append(p)
+
+    def _is_shown(self, p: Progress) -> bool:
+        """Whether an earlier line has this record; only where a file was gone on with."""
+        self._shown.update(_key(known) for known in self.progress[self._looked_at :])
+        self._looked_at = len(self.progress)
+        return _key(p) in self._shown
 
 
 def _key(p: Progress) -> tuple[Any, ...]:
-    return p.runId, p.timestamp, p.batchId, p.kind
+    return p.id, p.runId, p.timestamp, p.batchId, p.kind
 
 
 def _plain(x: Any) -> Any:

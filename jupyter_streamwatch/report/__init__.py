@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_streamwatch.report.content import take
 from jupyter_streamwatch.report.static import Static
+from jupyter_streamwatch.text import whole_file
 from jupyter_streamwatch.text.numbers import size
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def write(
     Raises:
         ValueError: When the suffix is none of the three.
         KeyError: When there is no such query.
+        OSError: When the file cannot be written; a file of that name is what it was then.
     """
     target = Path(path).expanduser()
     suffix = target.suffix.lower()
@@ -62,6 +64,5 @@ def write(
         from jupyter_streamwatch.report import as_json
 
         text = as_json.write(content)
-    data = text.encode("utf-8", "replace")
-    target.write_bytes(data)
-    return Static(content, f"Report written to {target} ({size(len(data))}).")
+    written = whole_file.write(target, [text])
+    return Static(content, f"Report written to {target} ({size(written)}).")

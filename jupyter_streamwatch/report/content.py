@@ -11,6 +11,7 @@ from jupyter_streamwatch.model.history import HistoryView
 from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.summary.line import ranked
 from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.outside import brief, cut
 from jupyter_streamwatch.text.plain import plain
 from jupyter_streamwatch.text.redaction import redact, redact_all
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 NOTHING = "No streaming query yet. Start one and it appears here."
 PROBLEMS = 20  # sentences about what could not be read; the rest is counted
+SETTINGS = 200  # versions and settings of the session; the rest is counted
+LINE = 500  # characters of each of these
 
 
 class NotUnderstood(Protocol):
@@ -56,7 +59,7 @@ class Recorded(Protocol):
         """Why there is no query in it; empty when there is one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Query:
     """One query of a report: its line (redacted, JSON-ready), its diagnosis as data, and its history."""
 
@@ -64,8 +67,10 @@ class Query:
     diagnosis: dict[str, Any]
     history: HistoryView
 
+    __repr__ = brief
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Content:
     """Everything that a report shows.
 
@@ -78,6 +83,8 @@ class Content:
     queries: tuple[Query, ...]
     problems: tuple[str, ...]
     nothing: str
+
+    __repr__ = brief
 
 
 def take(
@@ -105,21 +112,27 @@ def take(
     known_times = (now, recording.taken if recording is not None else None)
     taken = next((at for at in known_times if at is not None), time.time() * 1000)
     skipped = recording.skipped if recording is not None else ()
-    problems = [clean(redact(str(part.reason))) for part in skipped]
-    if len(problems) > PROBLEMS:
-        problems[PROBLEMS:] = [f"{len(problems) - PROBLEMS} more parts were not understood."]
-    environment = recording.environment if recording is not None else {}
+    problems = [_line(str(part.reason)) for part in skipped[: PROBLEMS + 1]]
+    if len(skipped) > PROBLEMS:
+        problems[PROBLEMS:] = [f"{len(skipped) - PROBLEMS} more parts were not understood."]
+    environment = list(recording.environment.items()) if recording is not None else []
+    if len(environment) > SETTINGS:
+        environment[SETTINGS:] = [("...", f"{len(environment) - SETTINGS} more are not listed.")]
     nothing = recording.nothing if recording is not None else "" if queries_ranked else NOTHING
     return Content(
         taken=taken,
-        environment={clean(str(key)): clean(redact_all(str(value), str(key))) for key, value in environment.items()},
-        session=clean(redact(session.text)) if session is not None and session.state != "live" else "",
+        environment={_line(str(key)): _line(str(redact_all(str(value), str(key)))) for key, value in environment},
+        session=_line(session.text) if session is not None and session.state != "live" else "",
         queries=tuple(
             Query(line.to_dict(), plain(diagnosis.to_dict()), history) for history, diagnosis, line in queries_ranked
         ),
         problems=tuple(problems),
-        nothing=clean(redact(nothing)),
+        nothing=_line(nothing),
     )
+
+
+def _line(text: str) -> str:
+    return cut(clean(redact(text)), LINE)
 
 
 def _queries(what: HistoryView | Mapping[str, HistoryView] | Iterable[HistoryView]) -> Queries:

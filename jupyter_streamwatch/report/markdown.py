@@ -144,7 +144,7 @@ def _batches(query: Query) -> list[str]:
     if not made.rows:
         return []
     rows = [[escape(column.cells[row]) for column in made.columns] for row in range(made.rows)]
-    parts = ["### Batches", _table([column.heading for column in made.columns], rows, 0)]
+    parts = ["### Batches", _table([escape(column.heading) for column in made.columns], rows, 0)]
     if made.left_out:
         parts.append(f"{made.left_out} earlier batches are not listed.")
     return parts

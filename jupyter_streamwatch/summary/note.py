@@ -11,6 +11,7 @@ import numpy as np
 from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.runs import goes_on
 from jupyter_streamwatch.text.numbers import clean, clock, duration, middle, when
+from jupyter_streamwatch.text.outside import cut, printable
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _nothing_new(history: HistoryView, run: Run | None) -> bool:
 def details(history: HistoryView) -> str | None:
     """Return the full text of the latest run's error, or None; bounded."""
     text = history.runs[-1].exception if history.runs else None
-    return middle(redact(text), DETAILS_LENGTH) if text else None
+    return cut(printable(redact(text)), DETAILS_LENGTH) if text else None
 
 
 def running(history: HistoryView, usual: float | None, now: float) -> Running | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from jupyter_streamwatch.text.outside import printable
+
 
 class Html(str):
     """A piece of HTML made by :func:`el`; any other string is text."""
@@ -27,7 +29,7 @@ def el(tag: str, *children: str | None, **attributes: str | float | bool | None)
         if value is None or value is False:
             continue
         written = name.rstrip("_").replace("_", "-")
-        parts.append(f" {written}" if value is True else f' {written}="{escape(str(value))}"')
+        parts.append(f" {written}" if value is True else f' {written}="{_text(str(value))}"')
     parts.append(">")
     if tag not in VOID:
         parts.append(join(*children))
@@ -37,7 +39,11 @@ def el(tag: str, *children: str | None, **attributes: str | float | bool | None)
 
 def join(*children: str | None) -> Html:
     """Put texts and elements one after another."""
-    return Html("".join(child if isinstance(child, Html) else escape(child) for child in children if child is not None))
+    return Html("".join(child if isinstance(child, Html) else _text(child) for child in children if child is not None))
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
 
 
 def name(text: str, **attributes: str | float | bool | None) -> Html:

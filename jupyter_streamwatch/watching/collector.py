@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED, apply, time_of
+from jupyter_streamwatch.model.events import PROGRESS, STARTED, TERMINATED, TRIGGER, apply, time_of
 from jupyter_streamwatch.model.history import History
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.trigger import ONCE
@@ -21,6 +21,7 @@ from jupyter_streamwatch.watching.views import Views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from jupyter_streamwatch.model.trigger import Trigger
     from jupyter_streamwatch.recordings.writer import Recorder
@@ -54,6 +55,7 @@ class Collector:
         self._limit = limit
         self._queue: deque[Arrival] = deque()
         self._wake = threading.Event()
+        self._order = threading.RLock()  # taken before _state: an event is in history and recording, or in neither
         self._state = threading.Condition(threading.RLock())
         self._histories: dict[str, History] = {}
         self._ended_at: dict[str, float] = {}  # runId -> when its end arrived, epoch ms
@@ -97,9 +99,9 @@ class Collector:
         with self._state:
             return self._state.wait_for(condition, seconds)
 
-    def held(self) -> threading.Condition:
+    def held(self) -> AbstractContextManager[Any]:
         """``with collector.held():`` no event is handled; for what must come first."""
-        return self._state
+        return self._order
 
     def histories(self) -> list[History]:
         """The live histories, oldest first."""
@@ -112,15 +114,16 @@ class Collector:
 
     def state_trigger(self, trigger: Trigger) -> None:
         """The trigger that the user states, for the queries of now and of later."""
-        with self._state:
+        with self._order, self._state:
             self._stated = trigger
             for history in self._histories.values():
-                history.state_trigger(trigger)
+                self._state_trigger(history, trigger)
 
     def record(self, line: Mapping[str, Any]) -> None:
         """Write a line to the recording, if there is one."""
-        if self.recorder is not None:
-            self.recorder.write(line)
+        with self._order:
+            if self.recorder is not None:
+                self.recorder.write(line)
 
     def note_trigger(self, runId: str, kind: str) -> None:
         """Remember the kind of a run's trigger: a run that ends itself is not replaced by the next one."""
@@ -144,18 +147,24 @@ class Collector:
 
     def apply(self, event: Mapping[str, Any]) -> None:
         """Write one plain event (a line of a recording) into its history. Never raises."""
+        with self._order:
+            known = self._taken(event)
+            if known is not None:
+                self.record(known)
+        if known is None:
+            return
+        for observer in tuple(self.observers):
+            self._pass_on(observer, known)
+
+    def _taken(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
         try:
             with self._state:
                 known = self._write(event)
                 self._state.notify_all()
         except Exception as error:
             self.note(f"A {event.get('event', 'nameless')} event was not understood: {_first_line(error)}")
-            return
-        if known is None:
-            return
-        self.record(known)
-        for observer in tuple(self.observers):
-            self._pass_on(observer, known)
+            return None
+        return known
 
     def _pass_on(self, observer: Callable[[Mapping[str, Any]], None], event: Mapping[str, Any]) -> None:
         try:
@@ -222,8 +231,12 @@ class Collector:
             history = self._histories[id] = History(id, name, keep=self._keep)
             self._forget_old()
             if self._stated is not None:
-                history.state_trigger(self._stated)
+                self._state_trigger(history, self._stated)
         return history
+
+    def _state_trigger(self, history: History, trigger: Trigger) -> None:
+        history.state_trigger(trigger)
+        self.record({"event": TRIGGER, "id": history.id, "trigger": trigger})
 
     def _forget_old(self) -> None:
         if len(self._histories) > QUERIES:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_streamwatch.recordings.load import load
+from jupyter_streamwatch.recordings.recording import Recording
 from jupyter_streamwatch.recordings.writer import Recorder
 from jupyter_streamwatch.spark.events import stops
 from jupyter_streamwatch.spark.events.base import Arrival
@@ -178,7 +179,8 @@ def test_a_recording_replays_as_it_was_live(monkeypatch, tmp_path, end_first, ki
     """Runs read from the file that a watch appends to are those of the watch, in whatever order their events came."""
     monkeypatch.setattr(stops, "when", lambda runId: 9_990.0 if stopped else None)
     collector = reading()
-    recorder = Recorder(tmp_path / "watch.jsonl", {}, pytest.fail)
+    recorder = Recorder(tmp_path / "watch.jsonl", pytest.fail)
+    recorder.begin(Recording([]))
     collector.observers.append(recorder.write)
     collector.note_trigger(RUNS[0], kind)
     for event in events(end_first=end_first):

@@ -385,3 +385,22 @@ def test_readers_and_a_writer_do_not_meet():
 def test_appending_costs_the_same_however_long_the_history_is():
     """The benchmark's own measure, with room for a busy machine."""
     assert bench_history.append_ratio(20_000, 2_000) < 2.0
+
+
+@pytest.mark.parametrize("junk", [1e308, -1e308, np.nan, np.inf])
+def test_to_pandas_never_reads_memory_that_nothing_was_written_to(monkeypatch, junk):
+    """Whatever stood there before: unknown times are NaT, known ones exact."""
+    history = testing.history(batches=2, start="2026-01-01T00:00:00.123Z", eventTime={})
+    empty = np.empty
+
+    def dirty(*given, **named):
+        made = empty(*given, **named)
+        if made.dtype.kind == "f":
+            made[...] = junk
+        return made
+
+    monkeypatch.setattr(np, "empty", dirty)
+    frame = history.to_pandas()
+    monkeypatch.undo()
+    assert frame["eventTime.watermark"].isna().all()
+    assert str(frame["timestamp"][0]) == "2026-01-01 00:00:00.123000+00:00"

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from jupyter_streamwatch import testing
@@ -15,23 +14,10 @@ from jupyter_streamwatch.model.queries import Queries
 from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.recordings.load import load
 from jupyter_streamwatch.recordings.recording import Recording, Skipped
+from tests.unit.histories import same
 
 OTHER = "11119999-2222-4333-8444-555555555555"
 RUN2 = "bbbbbbbb-bbbb-4ccc-8ddd-eeeeeeeeeeee"
-
-
-def same(one: History, other: History) -> None:
-    """Fail unless both histories say the same."""
-    for name in ("id", "name", "runs", "gaps", "seen", "last", "record", "idleSince", "recent", "trigger"):
-        assert getattr(one, name) == getattr(other, name), name
-    version = one.facts.sparkVersion or other.facts.sparkVersion  # which the session's environment may tell, too
-    assert replace(one.facts, sparkVersion=version) == other.facts
-    assert one.batches.rows == other.batches.rows
-    assert (one.batches.count == other.batches.count).all()
-    assert one.batches["runId"].tolist() == other.batches["runId"].tolist()
-    for name in one.batches.names:
-        for which in ("numbers", "minimum", "maximum"):
-            np.testing.assert_array_equal(getattr(one.batches, which)(name), getattr(other.batches, which)(name), name)
 
 
 def saved(recording: Recording, path) -> Recording:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_streamwatch.text.numbers import clean
+from jupyter_streamwatch.text.outside import brief, cut
+from jupyter_streamwatch.text.plain import TEXT
 from jupyter_streamwatch.text.redaction import redact, redact_all
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ TAKEN = "a folder with batches of another checkpoint"
 _LONGEST = 300  # characters of a value in a table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change:
     """One difference between the query of a checkpoint and another one.
 
@@ -63,6 +65,8 @@ class Change:
     now: str | None
     reason: str
 
+    __repr__ = brief
+
     def to_dict(self) -> dict[str, Any]:
         """Return the change as plain data, without secrets."""
         found: dict[str, Any] = redact_all(asdict(self))
@@ -70,7 +74,7 @@ class Change:
 
     def __str__(self) -> str:
         """One paragraph for a terminal."""
-        reason = clean(redact(self.reason))
+        reason = cut(clean(redact(self.reason)), TEXT)
         return f"{self.what}: {_value(self.was)} → {_value(self.now)}\n  {SAID[self.verdict]}. {reason}"
 
 
@@ -99,7 +103,7 @@ class Changes(list[Change]):
         """The changes for a terminal."""
         lines = [str(one) for one in self] or [self._nothing()]
         if self.unseen:
-            lines.append("Not compared:\n" + "\n".join(f"  {clean(redact(text))}" for text in self.unseen))
+            lines.append("Not compared:\n" + "\n".join(f"  {cut(clean(redact(text)), TEXT)}" for text in self.unseen))
         return "\n".join(lines)
 
     def _nothing(self) -> str:
@@ -120,12 +124,12 @@ class Changes(list[Change]):
                 el("td", el("strong", SAID[one.verdict])),
                 el("td", _value(one.was)),
                 el("td", _value(one.now)),
-                el("td", clean(redact(one.reason))),
+                el("td", cut(clean(redact(one.reason)), TEXT)),
             )
             for one in self
         ]
         table = el("table", el("thead", head), el("tbody", *rows)) if rows else el("p", self._nothing())
-        unseen = [el("li", clean(redact(text))) for text in self.unseen]
+        unseen = [el("li", cut(clean(redact(text)), TEXT)) for text in self.unseen]
         return str(el("div", table, *([el("p", "Not compared:"), el("ul", *unseen)] if unseen else [])))
 
 
