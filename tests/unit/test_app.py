@@ -129,6 +129,17 @@ def test_checkpoint_prints_what_a_restart_does(call, checkpoint):
     assert {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")} == before
 
 
+def test_checkpoint_takes_what_it_cannot_know(call, checkpoint):
+    """Trigger and options are stated as options, which its own sentences name; a wrong one is refused."""
+    assert "--options=" in call("checkpoint", checkpoint).out
+    stated = call("checkpoint", checkpoint, "--trigger=2 seconds", "--options={}")
+    assert "no row is read again." in stated.out
+    assert "restart(" not in stated.out
+    plan = json.loads(call("checkpoint", checkpoint, "--trigger=continuous", "--json").out)["restart"]
+    assert plan["replay"] is None
+    assert "JSON" in refused(call("checkpoint", checkpoint, "--options=none"))
+
+
 @pytest.mark.parametrize(("sources", "code"), [(1, 0), (2, 1)])
 def test_compare_ends_with_1_when_a_change_is_not_safe(call, checkpoint, tmp_path, sources, code):
     """A second source is what Spark refuses; the same one is not."""
