@@ -20,6 +20,7 @@ from jupyter_streamwatch.report import html, write
 from jupyter_streamwatch.report.static import static
 from jupyter_streamwatch.settings import StreamWatch
 from jupyter_streamwatch.text import outside, whole_file
+from jupyter_streamwatch.text.outside import REPR
 from tests.hostile import names
 
 CUT = re.compile(r"[\d,]+ characters left out|…")
@@ -97,7 +98,7 @@ def test_a_message_of_long_texts_is_small():
 )  # fmt: skip
 def test_a_repr_is_bounded_and_printable(value):
     """Of anything that a cell may end with."""
-    assert len(repr(value)) <= 4_000
+    assert len(repr(value)) <= REPR
     assert repr(value).isprintable()
 
 
