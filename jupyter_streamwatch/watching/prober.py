@@ -35,13 +35,19 @@ class Prober:
     """Asks, through a bridge, for the runs that a watch names."""
 
     def __init__(
-        self, *, pace: Callable[[], float], each_round: Callable[[], bool], note: Callable[[str], None]
+        self,
+        *,
+        pace: Callable[[], float],
+        each_round: Callable[[], bool],
+        note: Callable[[str], None],
+        name: str = "streamwatch-probe",
     ) -> None:
         """Ask every ``pace()`` seconds, ``each_round()`` first; ``note`` keeps a sentence about what went wrong.
 
         A round says whether Spark answered: waiting for an answer that does not come is no work for Spark.
         """
         self._note = note
+        self._name = name
         self._pace = pace
         self._each_round = each_round
         self._jobs: deque[Callable[[], None]] = deque()
@@ -53,7 +59,7 @@ class Prober:
     def start(self) -> None:
         """Start the thread; does nothing when it runs."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="streamwatch-probe", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
     def close(self) -> None:

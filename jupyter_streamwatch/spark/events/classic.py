@@ -290,7 +290,7 @@ class ClassicBridge:
                 found.append(Active(java.id().toString(), java.runId().toString(), StreamingQuery(java), batch))
             return found
 
-        return self._ask(look, None, seconds=2 * PATIENCE)
+        return self.ask(look, None)
 
     def ended(self, runs: Mapping[str, Any], seconds: float) -> set[str]:
         """See :class:`Bridge`."""
