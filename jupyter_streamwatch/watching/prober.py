@@ -62,12 +62,12 @@ class Prober:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
-    def close(self) -> None:
-        """End the thread after what it does now; what waits is let go."""
+    def close(self, seconds: float = 2.0) -> None:
+        """End the thread after what it does now, for which the caller waits so long; what waits is let go."""
         self._closed = True
         self._wake.set()
         if self._thread is not None and threading.current_thread() is not self._thread:
-            self._thread.join(2.0)
+            self._thread.join(seconds)
 
     @property
     def is_here(self) -> bool:

@@ -109,12 +109,13 @@ class Attachment:
 
     def close(self) -> None:
         """Stop listening and asking."""
+        answers = self.bridge.link().answers
         atexit.unregister(self.bridge.detach)
         self.bridge.detach()
         if self.on_event in self._collector.observers:
             self._collector.observers.remove(self.on_event)
-        self._comparer.close()
-        self._prober.close()
+        for thread in (self._comparer, self._prober):
+            thread.close(2.0 if answers else 0.0)
         self._handles.clear()
         bounded.leave(self._cards)
         bounded.leave(self.bridge.spark)
