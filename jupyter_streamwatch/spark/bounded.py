@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 D = TypeVar("D")
 
+IDLE = 10.0  # seconds without a question after which a thread ends; the next question starts another
+
 _log = logging.getLogger(__name__)
 _workers: weakref.WeakKeyDictionary[Any, dict[str, _Worker]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
@@ -137,7 +139,7 @@ def _ended(other: Any) -> bool:
 def _worker(other: Any, line: str) -> _Worker:
     lines = _workers.setdefault(other, {})
     worker = lines.get(line)
-    if worker is None:
+    if worker is None or worker.ended:
         worker = lines[line] = _Worker()
         weakref.finalize(other, worker.close)
     return worker
@@ -149,6 +151,7 @@ class _Worker:
     def __init__(self) -> None:
         self._questions: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._hanging_since: float | None = None
+        self.ended = False  # nobody asked for a while: the thread is gone
         for name in ("", "py4j.java_gateway", "py4j.clientserver"):
             logging.getLogger(name).addFilter(_not_ours)  # the same one again changes nothing
         threading.Thread(target=self._run, name="streamwatch-asks-spark", daemon=True).start()
@@ -165,8 +168,16 @@ class _Worker:
     def close(self) -> None:
         self._questions.put(None)
 
+    def _next(self) -> tuple[Callable[[], Any], Future[Any]] | None:
+        try:
+            return self._questions.get(timeout=IDLE)
+        except queue.Empty:
+            with _lock:
+                self.ended = self._questions.empty()
+            return None if self.ended else self._next()
+
     def _run(self) -> None:
-        while (item := self._questions.get()) is not None:
+        while (item := self._next()) is not None:
             question, answer = item
             if not answer.set_running_or_notify_cancel():
                 continue

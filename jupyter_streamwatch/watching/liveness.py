@@ -7,6 +7,7 @@ read from what the query remembers (its last hundred), and what then is still mi
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.spark.events.base import Active, Bridge
     from jupyter_streamwatch.watching.collector import Collector
 
-EVERY = 2.0  # seconds between two comparisons, at least
-GRACE = 3.0  # seconds that an event may take: it takes milliseconds, more when a listener of the user's is slow
+GRACE = 2.5  # seconds that an event may take: it takes milliseconds, more when a listener of the user's is slow
 HANDLING = 1.0  # seconds that the collector has for what has arrived
 
 Waits: TypeAlias = "dict[tuple[str, str], tuple[float, int]]"
@@ -30,7 +30,7 @@ _DEAF = "Watching, but batches end without an event: they are asked for every fe
 
 
 class Liveness:
-    """Compares, restores and fills, on the thread that asks Spark."""
+    """Compares, restores and fills; it waits for Spark, so on no thread of the user's."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Liveness:
         self._started = started
         self._ended = ended
         self._foreign = foreign
-        self._due = 0.0
+        self._one_compares = threading.Lock()
         self._waits: Waits = {}  # (what, runId) -> since when, for which batch
         self._filled: dict[str, tuple[tuple[int, int], ...]] = {}  # runId -> gaps that could not be filled
         self._settled: dict[str, int] = {}  # runId -> batch up to which all was taken in that Spark remembers
@@ -59,20 +59,16 @@ class Liveness:
         """That events do not come, as a sentence; None when they do, as far as is known."""
         return _DEAF if self._deaf and self._collector.arrived == self._arrived else None
 
-    @property
-    def in_doubt(self) -> bool:
-        """Whether something is missing that may only be late."""
-        return bool(self._waits)
-
     def check(self, *, at_once: bool = False) -> bool:
-        """Compare when that is due; ``at_once`` also when it is not, without waiting for events that may be late.
+        """Compare; ``at_once`` without waiting for events that may be late.
 
         Returns:
             Whether a history has changed.
         """
-        if time.monotonic() < self._due and not at_once:
-            return False
-        self._due = time.monotonic() + EVERY
+        with self._one_compares:
+            return self._check(at_once=at_once)
+
+    def _check(self, *, at_once: bool) -> bool:
         restored = self._bridge.keep()
         if restored:
             self._collector.note(restored)

@@ -35,13 +35,19 @@ class Prober:
     """Asks, through a bridge, for the runs that a watch names."""
 
     def __init__(
-        self, *, pace: Callable[[], float], each_round: Callable[[], bool], note: Callable[[str], None]
+        self,
+        *,
+        pace: Callable[[], float],
+        each_round: Callable[[], bool],
+        note: Callable[[str], None],
+        name: str = "streamwatch-probe",
     ) -> None:
         """Ask every ``pace()`` seconds, ``each_round()`` first; ``note`` keeps a sentence about what went wrong.
 
         A round says whether Spark answered: waiting for an answer that does not come is no work for Spark.
         """
         self._note = note
+        self._name = name
         self._pace = pace
         self._each_round = each_round
         self._jobs: deque[Callable[[], None]] = deque()
@@ -53,15 +59,15 @@ class Prober:
     def start(self) -> None:
         """Start the thread; does nothing when it runs."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="streamwatch-probe", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
-    def close(self) -> None:
-        """End the thread after what it does now; what waits is let go."""
+    def close(self, seconds: float = 2.0) -> None:
+        """End the thread after what it does now, for which the caller waits so long; what waits is let go."""
         self._closed = True
         self._wake.set()
         if self._thread is not None and threading.current_thread() is not self._thread:
-            self._thread.join(2.0)
+            self._thread.join(seconds)
 
     @property
     def is_here(self) -> bool:

@@ -18,7 +18,7 @@ from jupyter_streamwatch.spark.events.open import open_bridge
 from jupyter_streamwatch.spark.events.public import failure_of
 from jupyter_streamwatch.text.numbers import query_name
 from jupyter_streamwatch.watching.checkpoint_reads import Cards
-from jupyter_streamwatch.watching.liveness import GRACE, Liveness
+from jupyter_streamwatch.watching.liveness import Liveness
 from jupyter_streamwatch.watching.prober import SHOWN_PACE, Prober, look_at
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 READS = {"classic": 1, "connect": 3}  # reads of a run's facts after its first batches
 # Classic settles partitions and sources in the first batch; Connect shows no plan before it, at times later.
+PACE = 3.0  # seconds between two comparisons, at most: what is wrong is said within ten
 SILENT = 2.0  # seconds without an answer, after one that did not come, until what is known is called stale
-HANGS = 4.0  # seconds for what is asked of one run, which takes milliseconds
 TRIES = 3  # times that a run's facts are asked for when Spark is too busy to answer in time
 
 
@@ -81,6 +81,10 @@ class Attachment:
             foreign=self._foreign,
         )
         self._prober = Prober(pace=self._pace, each_round=self._look, note=collector.note)
+        # On a thread of its own: what hangs on the other one must not keep it from being noticed.
+        self._comparer = Prober(
+            pace=self._comparing_pace, each_round=self._compare, note=collector.note, name="streamwatch-compare"
+        )
         self._cards = Cards(spark, soon=self._prober.soon, history=collector.history, learned=self._learn)
 
     def open(self) -> None:
@@ -99,16 +103,19 @@ class Attachment:
             self._collector.note(self.bridge.problem)
         self._prober.soon(self._learn_environment)
         self._prober.start()
+        self._comparer.start()
         # A process that ends without stop() would leave a listener that the JVM, which ends later, cannot reach.
         atexit.register(self.bridge.detach)
 
     def close(self) -> None:
         """Stop listening and asking."""
+        answers = self.bridge.link().answers
         atexit.unregister(self.bridge.detach)
         self.bridge.detach()
         if self.on_event in self._collector.observers:
             self._collector.observers.remove(self.on_event)
-        self._prober.close()
+        for thread in (self._comparer, self._prober):
+            thread.close(2.0 if answers else 0.0)
         self._handles.clear()
         bounded.leave(self._cards)
         bounded.leave(self.bridge.spark)
@@ -246,10 +253,13 @@ class Attachment:
         return (None, None) if query is None else self.bridge.ask(lambda: failure_of(query), (None, None))
 
     def _pace(self) -> float:
-        if self._collector.views.shown:
-            return SHOWN_PACE
-        pace = StreamWatch.instance().probe_seconds
-        return min(pace, GRACE) if self._liveness.in_doubt or self._silent_since else pace
+        return SHOWN_PACE if self._collector.views.shown else StreamWatch.instance().probe_seconds
+
+    def _comparing_pace(self) -> float:
+        pace = min(StreamWatch.instance().probe_seconds, PACE)
+        if self._silent_since is not None:
+            return min(pace, SILENT)
+        return pace
 
     # On the probe's thread
 
@@ -286,8 +296,8 @@ class Attachment:
             history.set_tasks(runId, batchId, values)
             self._learn({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
 
-    def _look(self) -> bool:
-        """One round: is the session there, do its events come, what do the active runs do; False without an answer."""
+    def _compare(self) -> bool:
+        """One round of comparing: is the session there, does it answer, do its events come; False without an answer."""
         before = self.session
         changed = self._liveness.check()
         link = self.bridge.link()
@@ -302,16 +312,24 @@ class Attachment:
                 self._collector.views.tell()
             return False
         self._silent_since = None
-        changed = self.session != before or changed
+        if self.session != before or changed:
+            self._collector.views.tell()
+        return True
+
+    # On the probe's thread
+
+    def _look(self) -> bool:
+        """One round: what do the active runs do; False without an answer."""
+        link = self.bridge.link()
+        if link.state != "live" or not link.answers:
+            return False
+        changed = False
         for history in self._collector.histories():
             run = history.runs[-1] if history.runs else None
             if run is not None and run.state == "active":
-                begun = time.monotonic()
                 query = self._handles.get(run.runId)
                 classic = self.bridge.mode == "classic"
                 changed = look_at(self.bridge.spark, history, run.runId, query, classic=classic) or changed
-                if time.monotonic() - begun > HANGS:
-                    return False  # compare at once: it may answer nothing any more
                 if self._collector.views.shown:
                     self._cards.look(history)
         self._hints.look()

@@ -32,7 +32,7 @@ def running(spark: Any, watch: Any):
 
 def spark_at(query: Any, batch: int) -> int:
     """Wait until Spark has reported that batch."""
-    wait_until(lambda: query.lastProgress["batchId"] >= batch)
+    wait_until(lambda: query.lastProgress and query.lastProgress["batchId"] >= batch)
     return int(query.lastProgress["batchId"])
 
 
@@ -86,7 +86,7 @@ def test_lost_events_are_noticed_mended_and_filled_in(spark, running, lose):
 def test_calling_watch_again_mends_at_once(spark, running, monkeypatch, lose):
     """The same call restores the events and takes in what was missed before it returns."""
     query, history, watch = running
-    monkeypatch.setattr(watch._attachment._prober, "_each_round", lambda: True)  # nothing is noticed by itself
+    monkeypatch.setattr(watch._attachment._comparer, "_each_round", lambda: True)  # nothing is noticed by itself
     lose(spark)
     reported = spark_at(query, history.last.batchId + 3)
     assert sw.watch(spark) is watch
@@ -135,13 +135,17 @@ def test_what_spark_has_forgotten_stays_a_gap(spark, monkeypatch):
     """Spark remembers few batches: those that are lost for good are a gap, and a hint names them."""
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "2")
     try:
-        query = start(rate(spark), name="forgetful", trigger=FAST)
+        _lose_more_than_is_remembered(spark, monkeypatch)
     finally:
         spark.conf.unset("spark.sql.streaming.numRecentProgressUpdates")
+
+
+def _lose_more_than_is_remembered(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = start(rate(spark), name="forgetful", trigger=FAST)
     with sw.watch(spark) as watch:
         history = watch.queries["forgetful"]
         wait_until(lambda: history.last and history.last.batchId >= 2)
-        monkeypatch.setattr(watch._attachment._prober, "_each_round", lambda: True)
+        monkeypatch.setattr(watch._attachment._comparer, "_each_round", lambda: True)
         remove_listeners(spark)
         before = history.last.batchId
         reported = spark_at(query, before + 6)

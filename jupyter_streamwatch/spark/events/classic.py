@@ -209,7 +209,7 @@ class ClassicBridge:
         if self._proxy is not None:
             self._proxy.put = None
         if self._alive():  # a JVM that is paused does it when it goes on, also what it has still to add before
-            bounded.later(self.spark, self._remove, seconds=PATIENCE, line="bridge")
+            bounded.later(self.spark, self._remove, seconds=0.0 if self._silent else PATIENCE, line="bridge")
 
     def _remove(self) -> None:
         listener, proxy = self._listener, self._proxy
@@ -290,7 +290,7 @@ class ClassicBridge:
                 found.append(Active(java.id().toString(), java.runId().toString(), StreamingQuery(java), batch))
             return found
 
-        return self._ask(look, None, seconds=2 * PATIENCE)
+        return self.ask(look, None)
 
     def ended(self, runs: Mapping[str, Any], seconds: float) -> set[str]:
         """See :class:`Bridge`."""

@@ -77,7 +77,7 @@ class ConnectBridge:
                 _ = self.spark.streams.active
             self.spark.streams.removeListener(listener)
 
-        bounded.later(self.spark, remove, seconds=PATIENCE, line="bridge")
+        bounded.later(self.spark, remove, seconds=0.0 if self._silent else PATIENCE, line="bridge")
 
     def keep(self) -> str | None:
         """Add the listener again: PySpark drops all listeners when the connection breaks."""
