@@ -107,6 +107,7 @@ class Cage(Bench):
     """A session, its watch and a directory of its own, for one failure."""
 
     broker: Any = None
+    settings: dict[str, str] = field(default_factory=dict)  # that another program's session starts with, too
     others: list[subprocess.Popen[str]] = field(default_factory=list)
     leaving: list[Callable[[], object]] = field(default_factory=list)
 
@@ -214,7 +215,8 @@ class Cage(Bench):
         """Run a script in a process and a session of its own, until it ends or the case does."""
         head = (
             "from pyspark.sql import SparkSession\n"
-            'spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()\n'
+            'builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")\n'
+            f"spark = builder.config(map={self.settings!r}).getOrCreate()\n"
             'spark.sparkContext.setLogLevel("OFF")\n'
             f"root = {str(self.root)!r}\n"
         )

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from jupyter_streamwatch.diagnosis.errors import judge_error
 from jupyter_streamwatch.model.facts import Facts
 from jupyter_streamwatch.text.numbers import middle
 from tests.conftest import ROOT
-from tests.zoo import checkpoints, functions, program, state, storage, values  # noqa: F401 - they register failures
-from tests.zoo.cage import FAILURES, PLAIN, Answer, Cage, Ended, NotHere, Specimen
+from tests.kafka.broker import Broker
+from tests.kafka.versions import PACKAGES
+from tests.zoo import checkpoints, delta, functions, kafka, program, state, storage, values  # noqa: F401 - they register failures
+from tests.zoo.cage import DELTA, FAILURES, KAFKA, PLAIN, Answer, Cage, Ended, NotHere, Specimen
 
 RECORDINGS = ROOT / "tests" / "cases" / "zoo"
 FACTS = ("sparkVersion", "sinkKind", "stateful", "temporaryCheckpoint")  # that the cures depend on
@@ -151,7 +154,8 @@ def attempt(specimen: Specimen, directory: Path, broker: Any) -> Outcome:
     root.mkdir()
     try:
         with sw.watch(spark) as watch:
-            outcome = run(specimen, Cage(spark, watch, root, broker=broker))
+            cage = Cage(spark, watch, root, broker=broker, settings=fetched(specimen.needs))
+            outcome = run(specimen, cage)
         if outcome.named:
             keep(outcome, root, spark_version())
         return outcome
@@ -166,6 +170,18 @@ def spark_version() -> str:
     return str(pyspark.__version__)
 
 
+def fetched(needs: str) -> dict[str, str]:
+    """Settings of a session that has the connectors; its first one brings them to all of its process."""
+    if needs == PLAIN:
+        return {}
+    settings = {"spark.jars.packages": ",".join(PACKAGES[spark_version()])}
+    if needs == DELTA:
+        settings["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        settings["spark.databricks.delta.snapshotPartitions"] = "1"
+        settings["spark.sql.extensions"] = "io.delta.sql.DeltaSparkSessionExtension"
+    return settings
+
+
 def session(specimen: Specimen) -> Any:
     from pyspark.sql import SparkSession
 
@@ -178,28 +194,29 @@ def session(specimen: Specimen) -> Any:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ansi.enabled", "true")
     )
-    for name, value in specimen.conf.items():
-        builder = builder.config(name, value)
-    made = builder.getOrCreate()
+    made = builder.config(map={**fetched(specimen.needs), **specimen.conf}).getOrCreate()
     made.sparkContext.setLogLevel("OFF")
     return made
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named failures, by default all that need nothing fetched; returns 1 when one is wrong."""
+    """Run the named failures, by default all that need the same fetched; returns 1 when one is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.zoo")
     parser.add_argument("names", nargs="*", metavar="FAILURE", help="all, unless some are named")
+    parser.add_argument("--needs", choices=(PLAIN, KAFKA, DELTA), default=PLAIN, help="what was fetched for them")
     asked = parser.parse_args(arguments)
     unknown = [name for name in asked.names if name not in FAILURES]
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(FAILURES)}")
     os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    chosen = [FAILURES[name] for name in asked.names] or [one for one in FAILURES.values() if one.needs == PLAIN]
+    chosen = [one for one in FAILURES.values() if one.needs == asked.needs and one.name in (asked.names or FAILURES)]
     outcomes = []
-    with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
-        Path(directory).chmod(0o755)
+    with tempfile.TemporaryDirectory(prefix="zoo-") as directory, ExitStack() as leaving:
+        broker = Broker(Path(directory)) if asked.needs == KAFKA else None
+        if broker is not None:
+            leaving.callback(broker.stop)
         for specimen in chosen:
-            outcome = attempt(specimen, Path(directory), None)
+            outcome = attempt(specimen, Path(directory), broker)
             outcomes.append(outcome)
             print(outcome, flush=True)
             if outcome.answer is not None and not outcome.named:

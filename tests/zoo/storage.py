@@ -152,7 +152,7 @@ def function_writes_a_path_twice(cage: Cage) -> Steps:
     yield cage.start(cage.texts(), each=mended)
 
 
-@fails("path-exists", "storage")
+@fails("file-for-folder", "storage")
 def output_path_is_a_file(cage: Cage) -> Steps:
     """The file sink's directory is a file; moved away, the query goes on."""
     cage.text_files("a")

@@ -226,8 +226,8 @@ def sink_without_recovery(case: Case) -> Told:
         " No batch was run by this start.",
         cures=(
             (
-                "Start it without a checkpointLocation: it reads its source from where its options say. Or use the output"
-                " mode complete, if the query has an aggregation, or a sink that keeps its rows."
+                "Start it without a checkpointLocation: it reads its source from where its options say. Or use the"
+                " output mode complete, if the query has an aggregation, or a sink that keeps its rows."
             ),
         ),
         link=CHANGES,

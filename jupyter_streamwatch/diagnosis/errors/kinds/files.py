@@ -32,6 +32,21 @@ def path_exists(case: Case) -> Told:
 
 
 @kind(
+    "file-for-folder",
+    Sign(names=("ParentNotDirectoryException", "NotDirectoryException", "PathIsNotDirectoryException")),
+    owner=owners.STORAGE,
+)
+def file_for_folder(case: Case) -> Told:
+    """Tell that a file stands where a folder is needed."""
+    return Told(
+        title="A file stands where a folder is needed",
+        why="The path that the message names is a file; the query's output, its checkpoint or a folder above them needs"
+        " to be there.",
+        cures=(cures.after("Give another path, or move that file away.", case.facts),),
+    )
+
+
+@kind(
     "file-unreadable",
     Sign(
         conditions=(

@@ -44,6 +44,8 @@ def merge_rows(case: Case) -> Told:
             "NULL_MAP_KEY",
             "AVRO_CANNOT_WRITE_NULL_FIELD",
             "ROW_VALUE_IS_NULL",
+            "FIELD_NOT_NULLABLE",
+            "FIELD_NOT_NULLABLE_WITH_NAME",
         )
     ),
     Sign(names=("InvariantViolationException", "DeltaInvariantViolationException")),
