@@ -1,4 +1,4 @@
-"""A dozen real failures: the kind and owner are right, and after the cure the query goes on (``make failures``: all)."""
+"""A dozen real failures: kind and owner are right, and after the cure the query goes on (``make failures``: all)."""
 
 from __future__ import annotations
 

@@ -115,6 +115,11 @@ class Cage(Bench):
     def version(self) -> str:
         return str(self.spark.version)
 
+    def since(self, version: int, why: str) -> None:
+        """Leave a failure out that Spark before a major version does not have."""
+        if int(self.version.split(".")[0]) < version:
+            raise NotHere(why)
+
     def failed(self, query: Any) -> Any:
         """Wait until a query ended by itself."""
         wait_until(lambda: not query.isActive, what="the query goes on")

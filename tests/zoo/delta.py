@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -15,7 +17,7 @@ def table(cage: Cage, rows: int = 3) -> str:
     """A table with rows (id, text)."""
     path = str(cage.root / "table")
     frame = cage.spark.range(rows).withColumn("text", F.lit("a"))
-    frame.write.format("delta").mode("append").save(path)
+    frame.coalesce(1).write.format("delta").mode("append").save(path)
     return path
 
 
@@ -165,29 +167,28 @@ def table_written_by_another_job(cage: Cage) -> Steps:
     """Another job deletes what a batch updates; a start alone is the cure."""
     path = table(cage)
     cage.text_files("a")
-    first = cage.once()
-    changed = cage.root / "changed"
+    began, changed = cage.root / "began", cage.root / "changed"
 
     @F.udf("string")
     def waiting(text):
+        began.touch()
         wait_until(changed.exists)
         return f"{text}!"
 
+    def delete() -> None:
+        wait_until(began.exists)
+        cage.spark.sql(f"DELETE FROM delta.`{path}` WHERE id = 1")
+        changed.touch()
+
     def each(frame: Any, batch: int) -> None:
-        import threading
-
-        def other() -> None:
-            cage.spark.sql(f"DELETE FROM delta.`{path}` WHERE id = 1")
-            changed.touch()
-
-        spark = frame.sparkSession
-        spark.udf.register("waiting", waiting)
-        if first():
-            threading.Timer(2, other).start()
-        spark.sql(f"UPDATE delta.`{path}` SET text = waiting(text)")
+        frame.sparkSession.udf.register("waiting", waiting)
+        frame.sparkSession.sql(f"UPDATE delta.`{path}` SET text = waiting(text)")
         nothing(frame, batch)
 
+    other = threading.Thread(target=delete)
+    other.start()
     yield cage.failed(cage.start(cage.texts(), each=each))
+    other.join()
     yield cage.start(cage.texts(), each=each)
 
 
@@ -203,8 +204,6 @@ query.stop()
 @fails("concurrent-run", "program", needs=DELTA)
 def two_runs_on_one_table(cage: Cage) -> Steps:
     """A run on a copy of the checkpoint, so of the same id, writes a batch to the table at the same time."""
-    import shutil
-
     path = str(cage.root / "out")
     cage.text_files("a")
     cage.run(cage.texts(), "delta", last=lambda writer: writer.option("path", path))

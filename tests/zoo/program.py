@@ -90,7 +90,7 @@ def more_than_the_driver_takes(cage: Cage) -> Steps:
     cage.text_files("a")
 
     def wide(frame: Any) -> Any:
-        return frame.select(F.explode(F.sequence(F.lit(1), F.lit(200_000)))).select(F.uuid())
+        return frame.select(F.explode(F.sequence(F.lit(1), F.lit(200_000)))).select(F.expr("uuid()"))
 
     def each(frame: Any, batch: int) -> None:
         wide(frame).collect()

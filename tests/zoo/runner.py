@@ -116,8 +116,8 @@ def cure(steps: Any, answer: Any, specimen: Specimen) -> str:
         return "goes on"
     query.processAllAvailable()
     assert query.exception() is None, query.exception()
-    progress = [record for record in query.recentProgress if record["numInputRows"]]
-    assert progress, "no rows after the cure"
+    progress = [record for record in query.recentProgress if "addBatch" in record["durationMs"]]
+    assert progress, "no batch after the cure"
     return f"goes on (batch {progress[-1]['batchId']})"
 
 
