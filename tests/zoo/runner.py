@@ -132,6 +132,7 @@ def keep(outcome: Outcome, root: Path, version: str) -> None:
         (sys.prefix, "/venv"),
         (str(ROOT), "/app"),
         (str(Path(sys.prefix).resolve()), "/venv"),
+        (sys.base_prefix, "/usr"),
         (socket.gethostname(), "host"),
     ):
         text = text.replace(known, neutral)
