@@ -98,3 +98,11 @@ def test_a_commit_that_exists_may_be_ahead_of_the_offsets():
     planning = judge_error(text + "markMicroBatchStart(MicroBatchExecution.scala:1581)", None, Facts())
     assert any("newer in commits" in cure for cure in committing.told.cures)
     assert not any("newer in commits" in cure for cure in planning.told.cures)
+
+
+@pytest.mark.parametrize(("format", "told"), [("kafka", True), ("delta", False)])
+def test_a_module_of_spark_may_not_be_there_yet(format, told):
+    """Spark's own connectors come with its version; whether Maven Central has it is not known here."""
+    text = f"[DATA_SOURCE_NOT_FOUND] Failed to find the data source: {format}."
+    cures = judge_error(text, "DATA_SOURCE_NOT_FOUND", Facts(sparkVersion="4.3.0")).told.cures
+    assert any("none of that version" in cure for cure in cures) == told
