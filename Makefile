@@ -3,6 +3,8 @@
 # make lint | unit | spark | browser | oldest | wheel    its parts
 # make faults              real queries with one injected fault each, and healthy ones: is the right hint first, and does
 #                          its code mend the query? (CONNECT=1: over Spark Connect; FIXES=1: only what is mended)
+# make failures            real queries that really fail, each of its own kind: is the answer right, and does the cure let
+#                          the query go on? (CASES="name ...": only these; ALL=1: also Kafka, Delta, the oldest Spark)
 # make kafka               real queries on a real Kafka broker and real Delta tables (fetches both; not in make test)
 # make bench               what the monitor costs, as ratios
 
@@ -22,7 +24,7 @@ SOURCES := $(shell find labextension/src labextension/style -type f 2>/dev/null)
 export PYTHONDONTWRITEBYTECODE := 1
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults kafka bench clean
+.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults failures kafka bench clean
 
 test: lint unit spark connect ipython browser oldest wheel
 	@echo "All parts passed."
@@ -100,6 +102,13 @@ wheel: .venv/.ready $(STATIC)
 
 faults: .venv/.ready
 	$(BIN)/python -m tests.faults $(if $(CONNECT),--connect) $(if $(FIXES),--fixes) $(CASES)
+
+failures: .venv/.ready $(if $(ALL),.venv-delta/.ready .venv-oldest/.ready)
+	$(BIN)/python -m tests.zoo $(CASES)
+	$(if $(ALL),$(BIN)/uv pip install -q --python $(BIN)/python $$($(BIN)/python tests/kafka/versions.py $(SPARK)))
+	$(if $(ALL),$(BIN)/python -m tests.zoo --needs kafka $(CASES))
+	$(if $(ALL),$(DELTA)/python -m tests.zoo --needs delta $(CASES))
+	$(if $(ALL),$(OLDEST)/python -m tests.zoo $(CASES))
 
 kafka: .venv/.ready .venv-delta/.ready $(STATIC)
 	$(BIN)/uv pip install -q --python $(BIN)/python $$($(BIN)/python tests/kafka/versions.py $(SPARK))

@@ -65,7 +65,7 @@ def move_offset(facts: Facts, batch: int | None) -> str:
     ran = "that batch" if batch is None else f"batch {batch}"
     return (
         f"Move {name} (and its .crc) aside, do not delete it: {ran} is planned anew, perhaps over another range;"
-        f" {_replanned(facts)}"
+        f" {replanned(facts)}"
     )
 
 
@@ -104,7 +104,8 @@ def _twice(facts: Facts) -> str:
     return "a sink that remembers batch ids (files, Delta) gets no row twice, others may."
 
 
-def _replanned(facts: Facts) -> str:
+def replanned(facts: Facts) -> str:
+    """What a batch that is planned anew does to the sink."""
     kind = facts.sinkKind
     if kind in _REMEMBERS:
         return (

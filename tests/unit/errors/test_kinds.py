@@ -71,3 +71,38 @@ def test_a_condition_without_a_text():
     """A session that tells the condition alone."""
     judgement = judge_error("", "CONCURRENT_STREAM_LOG_UPDATE", Facts())
     assert (judgement.failure.kind, judgement.failure.condition) == ("concurrent-run", "CONCURRENT_STREAM_LOG_UPDATE")
+
+
+def test_a_record_that_cannot_be_read_is_no_number():
+    """Spark 3.5 names the parser's exception last: the advice is about the reader's mode, not about arithmetic."""
+    told = judge_error("org.apache.spark.sql.catalyst.util.BadRecordException: unexpected end", None, Facts()).told
+    assert "PERMISSIVE" in (told.code or "")
+    assert "try_" not in " ".join(told.cures)
+
+
+@pytest.mark.parametrize(("version", "told"), [("3.5.9", True), (None, True), ("4.3.0", False)])
+def test_an_operator_that_was_added_is_told_where_spark_does_not_say_so(version, told):
+    """Before Spark 4.0 an added operator shows as missing state."""
+    text = "java.io.FileNotFoundException: File file:/data/checkpoint/state/1/0/1.delta does not exist"
+    cures = judge_error(text, None, Facts(sparkVersion=version)).told.cures
+    assert any("operator with state" in cure for cure in cures) == told
+
+
+def test_a_commit_that_exists_may_be_ahead_of_the_offsets():
+    """Spark calls it a second run; where no other run is, the newest offsets are gone."""
+    text = (
+        "org.apache.spark.SparkException: [CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple"
+        " streaming jobs detected for 0.\n\tat org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution."
+    )
+    committing = judge_error(text + "markMicroBatchEnd(MicroBatchExecution.scala:1611)", None, Facts())
+    planning = judge_error(text + "markMicroBatchStart(MicroBatchExecution.scala:1581)", None, Facts())
+    assert any("newer in commits" in cure for cure in committing.told.cures)
+    assert not any("newer in commits" in cure for cure in planning.told.cures)
+
+
+@pytest.mark.parametrize(("format", "told"), [("kafka", True), ("delta", False)])
+def test_a_module_of_spark_may_not_be_there_yet(format, told):
+    """Spark's own connectors come with its version; whether Maven Central has it is not known here."""
+    text = f"[DATA_SOURCE_NOT_FOUND] Failed to find the data source: {format}."
+    cures = judge_error(text, "DATA_SOURCE_NOT_FOUND", Facts(sparkVersion="4.3.0")).told.cures
+    assert any("none of that version" in cure for cure in cures) == told

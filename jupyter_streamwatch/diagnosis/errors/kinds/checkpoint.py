@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from jupyter_streamwatch.diagnosis.errors import cures, owners
-from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
+from jupyter_streamwatch.diagnosis.errors.case import Case, Chain, Sign
 from jupyter_streamwatch.diagnosis.errors.registry import CHANGES, Told, kind
 
 _FILE = r"(?P<file>[^\s'\"()]{0,400}/(?:offsets|commits|sources/\d+|_spark_metadata)/[\w.\-]{0,100})"
 _MISSING = ("FileNotFoundException", "NoSuchFileException", "PathNotFoundException", "NoSuchKeyException")
+_UNPARSED = ("JsonEOFException", "JsonParseException", "MismatchedInputException", "MappingException")
+_LOG = ("HDFSMetadataLog", "OffsetSeq", "CommitMetadata", "StreamMetadata")  # in the names of what reads these files
+
+
+def _calls(chain: Chain, *parts: str) -> bool:
+    """Whether a call in a chain has one of these in its name."""
+    return any(part in frame.function for cause in chain.causes for frame in cause.frames for part in parts)
 
 
 @kind(
     "offset-log-gap",
     Sign(says=r"offset log for batch (?P<missing>\d+) doesn'?t exist(?:[^\n]{0,100}?latest batch (?P<newest>\d+))?"),
     Sign(says=r"Previous batch (?P<missing>\d+) not found in offset log"),
-    Sign(says=r"batch (?P<missing>\d+) doesn'?t exist\W*$", at="MicroBatchExecution"),
+    Sign(
+        says=r"batch (?P<missing>\d+) doesn'?t exist\W*$",
+        at="MicroBatchExecution",
+        where=lambda chain: not _calls(chain, "FileStreamSource"),
+    ),
     owner=owners.STORAGE,
 )
 def offset_log_gap(case: Case) -> Told:
@@ -93,6 +104,8 @@ def connector_metadata(case: Case) -> Told:
     Sign(names=_MISSING, says=_FILE),
     Sign(says=_FILE + r"\S* (?:does not|doesn'?t) exist"),
     Sign(names=("ChecksumException",), says=_FILE),
+    Sign(says=r"^batch \d+ doesn'?t exist", at="FileStreamSource"),
+    Sign(names=_UNPARSED, where=lambda chain: _calls(chain, *_LOG)),
     Sign(
         conditions=(
             "MALFORMED_LOG_FILE",
@@ -123,16 +136,101 @@ def checkpoint_file(case: Case) -> Told:
                 ),
             ),
         )
-    newest = "/offsets/" in file
+    metadata = _calls(case.chain, "StreamMetadata")
+    listed = "FileStreamSource" in "".join(frame.function for frame in case.cause.frames)
+    newest = "/offsets/" in file or _calls(case.chain, "OffsetSeq")
+    if metadata:
+        which = "Its file metadata"
+    elif listed:
+        which = f"The file of {case.cause.message.split(' doesn')[0]} in sources, a list of input files,"
+    else:
+        which = file or ("A file of its offsets" if newest else "A file of its logs")
+    others = {
+        "The file metadata holds the query's id alone: written anew as"
+        ' {"id":"..."}, with the id that progress or log of an earlier run shows, it is whole.': metadata,
+        f"If it is the newest in offsets: {cures.move_offset(case.facts, None)}": newest and not metadata,
+        f"If commits lacks the newest batch of offsets: {cures.move_offset(case.facts, None)}": listed,
+    }
     return Told(
         title="A file of the checkpoint is missing or damaged",
-        why=f"{file or 'A file of its logs'} belongs to the checkpoint, not to the input: it was deleted, not copied,"
+        why=f"{which} belongs to the checkpoint, not to the input: it was deleted, not copied,"
         " or cut off while it was written. Skipping missing input files does nothing for it.",
         cures=(
             cures.restore(),
-            *([f"If it is the newest in offsets: {cures.move_offset(case.facts, None)}"] if newest else []),
+            *(cure for cure, fits in others.items() if fits),
             cures.new_checkpoint(case.facts),
         ),
+    )
+
+
+@kind(
+    "checkpoint-not-empty",
+    Sign(
+        conditions=("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",),
+        says=r"location (?P<folder>\S{1,400}) should be empty",
+    ),
+    owner=owners.STORAGE,
+)
+def checkpoint_not_empty(case: Case) -> Told:
+    """Tell that a first start met files of an earlier run."""
+    folder = (case.part("folder") or "").rsplit("/", 1)[-1]
+    return Told(
+        title=f"The checkpoint has no batch in offsets, but its folder {folder} is not empty",
+        why="This start found no offsets and would begin with batch 0; it was refused so that it does not mix with what"
+        " an earlier run left. That run was stopped before it had written its first offsets, or the offsets were"
+        " removed or not copied.",
+        cures=(
+            (
+                "If commits or state has files, the query has run before: restore offsets from a copy, nothing is lost"
+                " then."
+            ),
+            (
+                f"If commits and state are empty and {folder} has only unfinished files (their names begin with a dot),"
+                f" no batch was run: move the folder {folder} aside and start the query again. Nothing is lost then."
+            ),
+            cures.new_checkpoint(case.facts),
+        ),
+    )
+
+
+@kind(
+    "continuous-checkpoint",
+    Sign(names=("NullPointerException",), says=r"watermarkTracker(?:\(\))?\" is null", at="populateStartOffsets"),
+    owner=owners.PROGRAM,
+)
+def continuous_checkpoint(case: Case) -> Told:
+    """Tell that a continuous query wrote the checkpoint."""
+    return Told(
+        title="The checkpoint was written by a continuous query",
+        why="Its newest offsets lack what each batch of a processing-time trigger notes there, as those of a run with"
+        " trigger(continuous=...) do: Spark cannot go on from them in batches.",
+        cures=(
+            cures.after("Start it with a continuous trigger, as before.", case.facts),
+            cures.new_checkpoint(case.facts),
+        ),
+        link=CHANGES,
+    )
+
+
+@kind(
+    "sink-without-recovery",
+    Sign(says=r"This query does not support recovering from checkpoint location"),
+    owner=owners.PROGRAM,
+)
+def sink_without_recovery(case: Case) -> Told:
+    """Tell that a memory sink forgets its rows."""
+    del case
+    return Told(
+        title="The memory sink does not go on from a checkpoint in this output mode",
+        why="Its rows are gone with the run that wrote them, so that going on would give a part of the table only."
+        " No batch was run by this start.",
+        cures=(
+            (
+                "Start it without a checkpointLocation: it reads its source from where its options say. Or use the"
+                " output mode complete, if the query has an aggregation, or a sink that keeps its rows."
+            ),
+        ),
+        link=CHANGES,
     )
 
 

@@ -7,6 +7,8 @@ from jupyter_streamwatch.diagnosis.errors.case import Case, Sign
 from jupyter_streamwatch.diagnosis.errors.coordinates import connector_of, scala
 from jupyter_streamwatch.diagnosis.errors.registry import KAFKA, Told, kind
 
+# Maven Central had no Kafka connector of 4.3.0 while pip had that Spark; the one of 4.2.0 ran with it.
+_NOT_YET = " If Maven Central has none of that version, the newest one before it may fit: try it."
 _PACKAGES = "https://spark.apache.org/docs/latest/configuration.html#runtime-environment"
 
 
@@ -141,7 +143,8 @@ def connector_missing(case: Case) -> Told:
             cures.after(
                 f"Give --packages or spark.jars.packages {connector.coordinates}{note} before the session starts: one"
                 " that runs already does not take it."
-                + ("" if connector.exact else " What stands in angle brackets is for you to fill in."),
+                + ("" if connector.exact else " What stands in angle brackets is for you to fill in.")
+                + (_NOT_YET if connector.coordinates.startswith("org.apache.spark:") else ""),
                 case.facts,
             ),
         ),

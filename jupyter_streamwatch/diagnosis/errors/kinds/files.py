@@ -32,6 +32,21 @@ def path_exists(case: Case) -> Told:
 
 
 @kind(
+    "file-for-folder",
+    Sign(names=("ParentNotDirectoryException", "NotDirectoryException", "PathIsNotDirectoryException")),
+    owner=owners.STORAGE,
+)
+def file_for_folder(case: Case) -> Told:
+    """Tell that a file stands where a folder is needed."""
+    return Told(
+        title="A file stands where a folder is needed",
+        why="The path that the message names is a file; the query's output, its checkpoint or a folder above them needs"
+        " to be there.",
+        cures=(cures.after("Give another path, or move that file away.", case.facts),),
+    )
+
+
+@kind(
     "file-unreadable",
     Sign(
         conditions=(
@@ -70,17 +85,22 @@ def file_unreadable(case: Case) -> Told:
     "file-missing",
     Sign(conditions=("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")),
     Sign(
-        names=("FileNotFoundException", "NoSuchFileException", "NoSuchKeyException"),
+        names=("FileNotFoundException", "NoSuchFileException", "NoSuchKeyException", "SparkFileNotFoundException"),
         owners=(owners.STORAGE, owners.SPARK, owners.UNKNOWN),
     ),
     owner=owners.STORAGE,
 )
 def file_missing(case: Case) -> Told:
     """Tell that an input file is gone, unless the text shows that it is another one."""
-    reads = case.cause.condition is not None or any(
-        "FileScanRDD" in frame.function or "FilePartitionReader" in frame.function
-        for cause in case.chain.causes
-        for frame in cause.frames
+    listed = "the underlying files have been updated" in case.cause.message
+    reads = (
+        case.cause.condition is not None
+        or listed
+        or any(
+            "FileScanRDD" in frame.function or "FilePartitionReader" in frame.function
+            for cause in case.chain.causes
+            for frame in cause.frames
+        )
     )
     if not reads:
         return Told(

@@ -69,7 +69,6 @@ def data_loss(case: Case) -> Told:
     "topic-missing",
     Sign(names=("UnknownTopicOrPartitionException", "UnknownTopicIdException", "InvalidTopicException")),
     Sign(says=r"UNKNOWN_TOPIC_OR_PARTITION|This server does not host this topic-partition"),
-    Sign(says=r"Topic \S+ not present in metadata after"),
     owner=_KAFKA,
 )
 def topic_missing(case: Case) -> Told:
@@ -246,10 +245,27 @@ def kafka_version(case: Case) -> Told:
         r"|Expiring \d+ record|expired before the last committed offset|Failed to get offsets|describeTopics"
     ),
     Sign(names=("ConfigException",), owners=(_KAFKA,), says=r"bootstrap"),
+    Sign(says=r"Topic (?P<topic>\S{1,250}) (?:with partition .{1,40} )?not present in metadata after"),
     owner=_KAFKA,
 )
 def kafka_unreachable(case: Case) -> Told:
     """Tell that the brokers do not answer."""
+    topic = case.part("topic")
+    if topic is not None:  # newer clients add a cause where the topic is missing, older ones do not
+        return Told(
+            title=f"The Kafka brokers told nothing of the topic {topic} in time",
+            why="The producer waited for the topic's partitions, and no answer came: the brokers were not reached (a"
+            " wrong address, the network, the security protocol, or they are down), or, with an older Kafka client, the"
+            " topic is not there.",
+            cures=(
+                cures.after(
+                    "Check kafka.bootstrap.servers, the brokers and kafka.security.protocol at the sink, then look for"
+                    " the topic (kafka-topics.sh --describe) and make it if it is missing.",
+                    case.facts,
+                ),
+            ),
+            link=KAFKA,
+        )
     return Told(
         title="The Kafka brokers are not reached",
         why="Driver or executors got no answer: the address is wrong, the network does not let them through, the"

@@ -13,6 +13,7 @@ from jupyter_streamwatch.diagnosis.errors.registry import Told, kind
         says=r"SparkContext (?:was|has been|is) (?:shut ?down|stopped)|on a stopped SparkContext|stopped SparkSession"
         r"|RpcEnv (?:already|has been) stopped|Could not find CoarseGrainedScheduler|LiveListenerBus is stopped"
         r"|Answer from Java side is empty|Error while sending or receiving"
+        r"|SparkContext\.(?:dagScheduler|taskScheduler|schedulerBackend)\(\)\" is null"
     ),
     Sign(names=("Py4JNetworkError",)),
     Sign(conditions=("INVALID_HANDLE.SESSION_CLOSED", "INVALID_HANDLE.SESSION_NOT_FOUND")),

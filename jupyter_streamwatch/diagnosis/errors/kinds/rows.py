@@ -44,10 +44,15 @@ def merge_rows(case: Case) -> Told:
             "NULL_MAP_KEY",
             "AVRO_CANNOT_WRITE_NULL_FIELD",
             "ROW_VALUE_IS_NULL",
+            "FIELD_NOT_NULLABLE",
+            "FIELD_NOT_NULLABLE_WITH_NAME",
         )
     ),
     Sign(names=("InvariantViolationException", "DeltaInvariantViolationException")),
-    Sign(says=r"NULL value appeared in non-nullable field|null value in column"),
+    Sign(
+        says=r"NULL value appeared in non-nullable field|null value in column"
+        r"|[Tt]his field is not nullable, but got None"
+    ),
 )
 def not_null(case: Case) -> Told:
     """Tell that a row breaks a rule of the table."""
@@ -109,7 +114,11 @@ def not_null(case: Case) -> Told:
 def bad_value(case: Case) -> Told:
     """Tell which value stops the batch."""
     condition = case.cause.condition or ""
-    record = condition.startswith("MALFORMED") or case.found is not None
+    record = (
+        condition.startswith("MALFORMED")
+        or case.cause.simple in ("BadRecordException", "MalformedRecordException")
+        or case.found is not None
+    )
     cast = condition.startswith(("CAST", "CANNOT_PARSE")) or case.cause.simple in (
         "NumberFormatException",
         "SparkNumberFormatException",

@@ -26,6 +26,11 @@ _UNREADABLE = (
     "UNEXPECTED_FILE_SIZE",
     "UNEXPECTED_VERSION",
 )
+_TELLS_OPERATORS = 4  # the major version since which Spark compares the operators with the checkpoint's
+_OPERATOR_ADDED = (
+    "If an operator with state (aggregation, deduplication, join) was added to the query, take it back: Spark"
+    " before 4.0 looks for its state without a word about the change."
+)
 _MISSING = ("FileNotFoundException", "NoSuchFileException", "NoSuchKeyException")
 
 
@@ -140,6 +145,8 @@ def state_missing(case: Case) -> Told:
     """Tell which file of the state is missing."""
     file = case.part("file")
     batch = _batch_that_wrote(case)
+    version = case.facts.sparkVersion
+    unnoticed = version is None or int(version.split(".")[0]) < _TELLS_OPERATORS
     return Told(
         title="State files are missing or damaged",
         why=f"The checkpoint names a version of the state whose file{f' ({file})' if file else ''} is not there or"
@@ -147,6 +154,7 @@ def state_missing(case: Case) -> Told:
         " .changelog are RocksDB's, .delta and .snapshot the default one's). No option of the input skips it.",
         cures=(
             "If the provider of the state store was changed, set it as it was before: nothing is lost then.",
+            *([_OPERATOR_ADDED] if unnoticed else []),
             cures.restore("the checkpoint directory"),
             *([cures.move_commit(case.facts, batch)] if batch is not None else []),
             cures.new_checkpoint(case.facts),
