@@ -80,7 +80,17 @@ def diagnose(
     if earlier is not None:
         came = outcome(judged, earlier, lambda one: _judge(Window(one, t, trigger=stated)), (t, rules.off, stated))
     name, reason = verdict(window, measured)
-    waiting = Backlog(measured.backlog, measured.trend, measured.change, measured.remaining)
+    here = measured.waiting
+    waiting = Backlog(
+        measured.backlog,
+        here.trend,
+        measured.change,
+        here.remaining,
+        here.unit,
+        here.behind.amount if here.behind else None,
+        here.change,
+        here.text,
+    )
     found = Diagnosis(name, reason, hints, capacity(window, measured), waiting, came, measured.worsens)
     _KEPT[snapshot] = (asked, found)
     return found

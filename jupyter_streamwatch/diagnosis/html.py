@@ -15,11 +15,12 @@ def page(diagnosis: dict[str, Any], capacity: str) -> Html:
     outcome = [diagnosis["outcome"]["text"]] if diagnosis["outcome"] else []
     more = [sentence for sentence in (*outcome, capacity) if sentence]
     hints = [hint_item(hint) for hint in diagnosis["hints"]]
+    calm = words.nothing_wrong(diagnosis["verdict"], diagnosis["backlog"]["amount"])
     return el(
         "div",
         el("p", el("b", f"{words.glyph(diagnosis['level'])} {diagnosis['label']}"), f": {diagnosis['reason']}"),
         *(el("p", sentence) for sentence in more),
-        el("ul", *hints) if hints else el("p", "Nothing to say against it."),
+        el("ul", *hints) if hints else el("p", words.NOTHING_WRONG) if calm else None,
     )
 
 

@@ -154,8 +154,12 @@ def trigger_code(seconds: float) -> str:
 
 
 def backlog(load: Load) -> Evidence | None:
-    """Return the rows that wait as evidence; None when they are unknown."""
-    return None if load.backlog is None else Evidence("backlog", load.backlog, "rows", load.batches)
+    """Return what waits as evidence, under the name of its metric where it is not rows; None when it is unknown."""
+    here = load.waiting
+    if here.behind is None:
+        return None
+    name = "backlog" if here.unit == "rows" else here.behind.measure
+    return Evidence(name, here.amount, here.behind.unit, here.batches)
 
 
 def version(window: Window) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_streamwatch.diagnosis import html
+from jupyter_streamwatch.diagnosis.words import NOTHING_WRONG, nothing_wrong
 from jupyter_streamwatch.text.numbers import clean, duration, exact, lines, percent, rate, significant, size, when
 from jupyter_streamwatch.text.outside import brief, cut, printable
 from jupyter_streamwatch.text.plain import LONG, TEXT, plain
@@ -211,19 +212,28 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Backlog:
-    """The rows that wait in the sources, where they say so.
+    """What waits in the sources, where they say so.
 
     Attributes:
         rows: How many waited after the last batch; None when a source does not say.
         trend: ``grows``, ``shrinks`` or ``steady`` over the last batches; None when too few tell.
-        rows_per_second: How fast it changes; below 0 when it shrinks.
+        rows_per_second: How fast the rows change; below 0 when they shrink.
         gone_in_ms: Time until it is gone at this speed; None unless it shrinks.
+        unit: ``rows``, ``files``, ``offsets``, ``bytes`` or ``ms``; None when no source says.
+        amount: How much waits, in that unit: rows as in ``rows``; what is not rows is of one source, the one that
+            falls behind where one does.
+        per_second: How fast the amount changes.
+        text: The same as a clause (``up to 12.4k rows wait``); empty when no source says.
     """
 
     rows: float | None = None
     trend: str | None = None
     rows_per_second: float | None = None
     gone_in_ms: float | None = None
+    unit: str | None = None
+    amount: float | None = None
+    per_second: float | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -297,8 +307,8 @@ class Diagnosis:
         for hint in self.hints:
             indent = "    " if hint.under else ""
             found += ["", *(indent + line for line in str(hint).split("\n"))]
-        if not self.hints:
-            found.append("Nothing to say against it.")
+        if not self.hints and nothing_wrong(self.verdict, self.backlog.amount):
+            found.append(NOTHING_WRONG)
         return redact("\n".join(found))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature

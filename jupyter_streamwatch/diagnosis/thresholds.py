@@ -52,7 +52,11 @@ class Thresholds:
     clear: float = _of(0.05, "of the interval", "A band below each bound, so that a verdict does not flicker.")
     busy: float = _of(0.95, "of the time", "Less than this and the query waits between its batches: it has time left.")
     sure: float = _of(3.0, "standard deviations", "Chance reaches it once in 750 windows (Mann and Kendall's test).")
-    backlog_change: float = _of(1.0, "batches of rows", "A backlog that moves by less than one batch is steady.")
+    backlog_change: float = _of(1.0, "batches", "A backlog that moves by less than one batch is steady.")
+    backlog_share: float = _of(0.1, "of the backlog", "As `backlog_change`, where files or bytes a batch are not told.")
+    backlog_files: float = _of(10, "files", "Fewer come and go between two batches.")
+    backlog_bytes: float = _of(1024.0**2, "bytes", "Less comes and goes between two batches.")
+    backlog_ms: float = _of(1_000.0, "ms", "Consumers that keep up are late by less.")
 
     # Stuck
     stuck_factor: float = _of(5.0, "x usual", "Rare garbage collections and retries stay below it.")

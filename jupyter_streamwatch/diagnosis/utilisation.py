@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from jupyter_streamwatch.model.statistics import Trend, course, ends, held, known, median, surely
+from jupyter_streamwatch.diagnosis.waiting import Waiting, waiting
+from jupyter_streamwatch.model.statistics import ends, held, known, median, surely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_streamwatch.diagnosis.window import Window
+    from jupyter_streamwatch.model.statistics import Trend
 
 Band: TypeAlias = Literal["over", "near", "under"]
 
@@ -32,11 +34,7 @@ class Load:
             still get quicker and nothing tells where that ends.
         busy: Share of the time in which a batch ran.
         rows: Median rows of a batch.
-        backlog: Rows waiting after the last batch.
-        trend: Where the backlog goes; None when it is unknown or too short.
-        change: Rows a second by which the backlog changes.
-        remaining: Time in ms until a shrinking backlog is gone.
-        batches: Batch ids that the backlog's trend rests on.
+        waiting: What waits at the sources, in the unit that they tell.
         draining: Rows a batch shrink from batch to batch: what waited is being worked off. Only of late batches.
         swelling: Rows and time a batch grow from batch to batch. Only of late batches.
         limited: Every batch has the same number of rows.
@@ -49,14 +47,25 @@ class Load:
     band: Band | None
     busy: float | None
     rows: float | None
-    backlog: float | None
-    trend: Trend | None
-    change: float | None
-    remaining: float | None
-    batches: tuple[int, ...]
+    waiting: Waiting
     draining: bool
     swelling: bool
     limited: bool
+
+    @property
+    def backlog(self) -> float | None:
+        """Rows waiting after the last batch; None where a source does not tell, or tells another unit."""
+        return self.waiting.amount if self.waiting.unit == "rows" and self.waiting.complete else None
+
+    @property
+    def trend(self) -> Trend | None:
+        """Where what waits goes, in any unit; None when it is unknown or too short."""
+        return self.waiting.trend
+
+    @property
+    def change(self) -> float | None:
+        """Rows a second by which the backlog changes; None where it is not in rows."""
+        return None if self.backlog is None else self.waiting.change
 
     @property
     def pressed(self) -> bool:
@@ -84,13 +93,9 @@ def load(window: Window) -> Load:
         return _of_real_time(window)
     judged = len(known(window.total))
     band = _band(window)
-    trend, change, backlog, batches = _backlog(window)
     rows = window.usual("numInputRows")
     recent_rows = known(window.recent("numInputRows"))
     recent_time = known(window.total[-int(window.t.recent) :])
-    remaining = None
-    if trend == "shrinks" and change and backlog is not None:
-        remaining = backlog / -change * 1000
     interval = window.interval
     typical = _typical(window, band)
     late = band == "over" or not interval
@@ -102,11 +107,7 @@ def load(window: Window) -> Load:
         band=band,
         busy=_busy(window),
         rows=rows,
-        backlog=backlog,
-        trend=trend,
-        change=change,
-        remaining=remaining,
-        batches=batches,
+        waiting=waiting(window),
         draining=late and _drains(recent_rows[-10:], window),
         swelling=late and _swells(recent_rows, window) and _swells(recent_time, window),
         limited=len(recent_rows) >= 5 and max(recent_rows[-10:]) <= 1.01 * min(recent_rows[-10:]),
@@ -114,7 +115,6 @@ def load(window: Window) -> Load:
 
 
 def _of_real_time(window: Window) -> Load:
-    trend, change, backlog, batches = _backlog(window)
     return Load(
         judged=0,
         typical=None,
@@ -123,11 +123,7 @@ def _of_real_time(window: Window) -> Load:
         band=None,
         busy=None,
         rows=window.usual("numInputRows"),
-        backlog=backlog,
-        trend=trend,
-        change=change,
-        remaining=None,
-        batches=batches,
+        waiting=waiting(window),
         draining=False,
         swelling=False,
         limited=False,
@@ -187,23 +183,6 @@ def _busy(window: Window) -> float | None:
         return None
     # A batch never runs beyond the next start, except for what clocks round.
     return sum(min(time, span) for time, span in spans) / sum(span for _, span in spans)
-
-
-def _backlog(window: Window) -> tuple[Trend | None, float | None, float | None, tuple[int, ...]]:
-    """Return where the backlog goes, by how many rows a second, how large it is, and the batches that tell.
-
-    The first batch of a run counts too: how much waits after it is as true as after any other.
-    """
-    column, starts, ids = window.column("backlog"), window.column("timestamp"), window.column("batchId")
-    places = [place for place, has in enumerate(window.data) if has][-int(window.t.recent) :]
-    told = [p for p in places if column[p] == column[p] and starts[p] == starts[p]]
-    if not told or told[-1] != places[-1]:
-        return None, None, None, ()
-    batches = tuple(int(ids[p]) for p in told if ids[p] == ids[p])
-    values = [column[p] for p in told]
-    least = window.t.backlog_change * max(window.usual("numInputRows") or 0.0, 1.0)
-    trend, change = course([starts[p] for p in told], values, least, window.t.sure)
-    return "steady" if trend == "grows" and window.once else trend, change, values[-1], batches
 
 
 def _swells(values: list[float], window: Window) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis import overruns
-from jupyter_streamwatch.diagnosis.measure import count, overrun, told_apart
+from jupyter_streamwatch.diagnosis.measure import overrun, told_apart
+from jupyter_streamwatch.diagnosis.waiting import pace, work, written
+from jupyter_streamwatch.diagnosis.words import capitalised
 from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.error_line import error_line
 from jupyter_streamwatch.model.statistics import median
-from jupyter_streamwatch.text.numbers import duration, middle, number, percent, rate
+from jupyter_streamwatch.text.numbers import duration, middle, percent
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
@@ -20,6 +22,7 @@ Verdict = tuple[str, str]
 """(verdict, reason)."""
 
 _NO_PROGRESS = ("continuous", "realTime")
+_OUTSTANDING = ("numFilesOutstanding", "numBytesOutstanding")
 
 
 def verdict(window: Window, load: Load) -> Verdict:
@@ -124,22 +127,23 @@ def _waiting(window: Window) -> Verdict | None:  # noqa: PLR0911 - one a case
     return None
 
 
-def _busy(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
+def _busy(window: Window, load: Load) -> Verdict:
     t = window.t
-    if load.trend == "grows":
-        return "falling-behind", f"{_backlog(load)}, growing by {rate(load.change)}."
-    if load.trend == "shrinks":
-        left = f": about {duration(load.remaining)} to go" if load.remaining else ""
-        return "catching-up", f"{_backlog(load)}, shrinking by {rate(-(load.change or 0.0))}{left}."
+    here = load.waiting
+    if here.trend == "grows":
+        return "falling-behind", f"{capitalised(here.text)}, growing by {pace(here.change, here.unit)}."
+    if here.trend == "shrinks":
+        left = f": about {duration(here.remaining)} to go" if here.remaining else ""
+        by = pace(-(here.change or 0.0), here.unit)
+        return "catching-up", f"{capitalised(here.text)}, shrinking by {by}{left}."
     if window.once:
         return "running", "The query works through what was there when it started, then ends."
     if window.real_time:
         return "running", _real_time(window)
     if load.judged < t.min_batches or load.typical is None:
-        return overruns.verdict(window) or ("running", _too_few(window, load))
-    if load.interval:
-        return _by_interval(window, load)
-    return _by_pauses(window, load)
+        name, reason = overruns.verdict(window) or ("running", _too_few(window, load))
+        return name, f"{_waits(window, load)} {reason}" if here.amount else reason
+    return _by_interval(window, load) if load.interval else _by_pauses(window, load)
 
 
 def _real_time(window: Window) -> str:
@@ -160,21 +164,17 @@ def _too_few(window: Window, load: Load) -> str:
         said = f"Too few batches whose time is known: {load.judged} of {needed}."
     elif settled < data:
         said = f"Too few batches with data to judge: {data}; {needed} are needed after the first one of a run."
-    last = window.with_data[-1] if window.with_data else None
-    rows = last.numInputRows if last is not None else None
-    waiting = last.backlog if last is not None else None
-    if rows and waiting and waiting >= rows:
-        said += f" {number(waiting)} rows wait, as many as {number(round(waiting / rows))} such batches take."
     return said
 
 
-def _by_interval(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
+def _by_interval(window: Window, load: Load) -> Verdict:
     t = window.t
     against = (
         f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
     )
+    more = f" {_waits(window, load)}" if _beyond_a_batch(load) else ""
     if load.band is None:
-        return "running", "The first batches of a run get quicker and quicker; these still do."
+        return "running", f"The first batches of a run get quicker and quicker; these still do.{more}"
     if load.band == "over" and load.draining:
         return "catching-up", f"{against}, with fewer rows from batch to batch."
     if load.band == "over":
@@ -184,37 +184,80 @@ def _by_interval(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one 
         return "at-capacity", f"Most {against[0].lower()}{against[1:]}; quicker ones make up for it."
     if load.band == "near":
         return "at-capacity", f"{against}: hardly any time is left."
-    if load.utilisation is not None and load.utilisation > 1:
-        took, interval = told_apart(load.typical, load.interval), duration(load.interval)
-        busy = f" Between batches the query waits: it is busy {percent(load.busy)} of the time."
-        return "keeping-up", (
-            f"Batches take {took}, longer than the {interval} trigger interval, so results are that late."
-            + (busy if load.busy is not None and load.busy < t.busy else "")
-        )
-    return "keeping-up", f"{against}."
+    return "keeping-up", f"{_late(load, t.busy) or f'{against}.'}{more}"
+
+
+def _late(load: Load, busy: float) -> str | None:
+    """Say how a query keeps up though its batches are longer than the interval: rows come less often than that."""
+    if load.utilisation is None or load.utilisation <= 1:
+        return None
+    took, interval = told_apart(load.typical, load.interval), duration(load.interval)
+    waits = f" Between batches the query waits: it is busy {percent(load.busy)} of the time."
+    return f"Batches take {took}, longer than the {interval} trigger interval, so results are that late." + (
+        waits if load.busy is not None and load.busy < busy else ""
+    )
 
 
 def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a case
     """Judge without a trigger interval: by the time between batches, then by the backlog, then by trends."""
     busy = load.busy
     if busy is None:
-        return "running", "The batches do not follow each other, so nothing tells how busy the query is."
+        waits = f" {_waits(window, load)}" if load.waiting.amount else ""
+        return "running", f"The batches do not follow each other, so nothing tells how busy the query is.{waits}"
     if busy < window.t.busy:
         return "keeping-up", f"Batches take {duration(load.typical)}; the query is busy {percent(busy)} of the time."
     if load.swelling:
         return "falling-behind", "Batches follow each other without a pause, and each has more rows and takes longer."
     if load.draining:
         return "catching-up", "Batches follow each other without a pause, with fewer rows from batch to batch."
-    if load.backlog is not None and load.trend == "steady":
-        if load.backlog < max(load.rows or 0.0, 1.0):
-            one = load.backlog == 1
-            waits = f"only {count(load.backlog, 'row')} wait{'s' * one}" if load.backlog else "nothing waits"
-            return "keeping-up", f"Batches follow each other without a pause, and {waits}."
-        return "at-capacity", f"Batches follow each other without a pause. {_backlog(load)}, neither more nor less."
+    if load.waiting.trend == "steady" and (steady := _steady(load)) is not None:
+        return steady
     if window.facts.rateLimit == () and not load.limited and load.judged >= window.t.min_trend:
         return "keeping-up", "Each batch takes all that is there, and batches do not grow."
-    return "unknown", "Batches follow each other without a pause, and nothing tells how many rows wait."
+    if load.waiting.behind is None:
+        return "unknown", "Batches follow each other without a pause, and nothing tells how many rows wait."
+    known = _waits(window, load)
+    if load.waiting.trend == "steady":
+        return "unknown", f"Batches follow each other without a pause. {known[:-1]}, neither more nor less."
+    if not load.waiting.complete:
+        return "unknown", f"Batches follow each other without a pause. {known} What waits elsewhere is not told."
+    return "unknown", f"Batches follow each other without a pause. {known} Whether that gets more, more batches tell."
 
 
-def _backlog(load: Load) -> str:
-    return f"{number(load.backlog)} rows wait"
+def _steady(load: Load) -> Verdict | None:
+    """Judge by a backlog that neither grows nor shrinks, against what a batch takes; None where that is not known."""
+    here, behind, more = load.waiting, load.waiting.behind, _beyond_a_batch(load)
+    if behind is None or more is None:
+        return None
+    if more:
+        waits = capitalised(here.text)
+        return "at-capacity", f"Batches follow each other without a pause. {waits}, neither more nor less."
+    waits = here.text
+    if here.amount:
+        waits = f"only {written(behind)} wait{'s' * (here.amount == 1)}"
+        if behind.unit == "ms":
+            waits = f"the query is only {written(behind)} behind"
+    return "keeping-up", f"Batches follow each other without a pause, and {waits}."
+
+
+def _beyond_a_batch(load: Load) -> bool | None:
+    """Whether more waits than the next batch takes; None where what a batch takes is not known in that unit."""
+    here, behind, rows = load.waiting, load.waiting.behind, max(load.rows or 0.0, 1.0)
+    if behind is None:
+        return None
+    if not here.amount:
+        return False
+    if behind.unit == "rows":
+        return here.amount >= rows
+    if behind.unit == "ms":
+        return None if load.typical is None else here.amount >= max(load.typical, load.interval or 0.0)
+    if behind.unit == "offsets" and behind.measure.startswith("max") and here.amount >= rows:
+        return True
+    # Beyond what the batch was allowed to take: if some always are, a limit holds them back.
+    return True if behind.measure in _OUTSTANDING and here.always else None
+
+
+def _waits(window: Window, load: Load) -> str:
+    """Say how much waits, and the work that is at the rate of the last batches; no trend."""
+    much = work(window, load.waiting)
+    return f"{capitalised(load.waiting.text)}{f': {much}' if much else ''}."

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 SHAPES = {"ok": "disc", "info": "half", "warning": "triangle", "critical": "square", "muted": "ring"}
 GLYPHS = {"disc": "●", "half": "◐", "triangle": "▲", "square": "■", "ring": "○"}
 WELL = "All is well: no rule has anything to say."
+NOTHING_WRONG = "Nothing to say against it."
+_UNSURE = ("running", "unknown", "at-capacity")
 
 _UNITS: dict[str, Callable[[Any], str]] = {
     "ms": duration,
@@ -24,6 +26,16 @@ _CAPACITY: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("fixed_ms", "Fixed cost of a batch", duration),
     ("ms_per_1000_rows", "Cost of 1,000 rows more", duration),
 )
+
+
+def nothing_wrong(verdict: str, waits: float | None) -> bool:
+    """Whether a query without hints is fine as far as anybody can tell: not while much may wait and nothing judges."""
+    return not (waits and verdict in _UNSURE)
+
+
+def capitalised(sentence: str) -> str:
+    """Begin a sentence with a capital; what begins with a number stays."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def glyph(level: str) -> str:

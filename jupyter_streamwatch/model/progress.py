@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.behind import Behind, behind
 from jupyter_streamwatch.model.trigger import Trigger
 from jupyter_streamwatch.model.values import epoch_ms
 from jupyter_streamwatch.text.outside import brief
@@ -102,7 +103,8 @@ class SourceProgress(Record):
         """Rows that the source held beyond this batch; None when that is not known.
 
         Known only where offsets count rows by topic and partition (Kafka): rate offsets are seconds, those of
-        files are log positions, and the metrics of Delta and Auto Loader count files.
+        files are log positions, and the metrics of other sources count files, bytes or time (see ``behind``). Offsets
+        of transaction markers and of rows that compaction removed count, too: it is the most that may wait.
         """
         latest, end = self.latestOffset, self.endOffset
         if not (isinstance(latest, dict) and isinstance(end, dict) and latest and latest.keys() == end.keys()):
@@ -121,9 +123,14 @@ class SourceProgress(Record):
                 if there is None or here is None or there < here:
                     return None
                 total += there - here
-        behind = self.metrics.get("maxOffsetsBehindLatest")
+        furthest = self.metrics.get("maxOffsetsBehindLatest")
         # Some connectors report the end as the latest offset while their own metric knows of more.
-        return None if total == 0 and isinstance(behind, (int, float)) and behind > 0 else total
+        return None if total == 0 and isinstance(furthest, (int, float)) and furthest > 0 else total
+
+    @property
+    def behind(self) -> tuple[Behind, ...]:
+        """How far behind the source was after this batch, in each unit that it tells; empty when it tells nothing."""
+        return behind(self.backlog, self.metrics, self.endOffset)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

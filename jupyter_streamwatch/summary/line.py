@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jupyter_streamwatch.diagnosis import diagnose
+from jupyter_streamwatch.diagnosis.waiting import written
 from jupyter_streamwatch.diagnosis.words import SHAPES
 from jupyter_streamwatch.model.progress import epoch_ms
 from jupyter_streamwatch.summary.checkpoint import Sheet, sheet
@@ -260,16 +261,41 @@ def _watermark(history: HistoryView, last: Progress | None) -> Value:
 def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
     if last is None:
         return Value(UNKNOWN, "No batch has been reported yet.")
-    if last.backlog is None:
-        silent = [source_name(source.description) for source in last.sources if source.backlog is None]
+    told = [source.behind for source in last.sources if source.behind]
+    if not told:
+        silent = [source_name(source.description) for source in last.sources]
         who = ", ".join(middle(name, NAME_LENGTH) for name in silent[:3]) or "The source"
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         return Value(UNKNOWN, f"{who}{more} does not report how many rows wait.")
     course = diagnosis.backlog
-    tip = f"{exact(last.backlog)} rows waited after batch {_id(last)}."
+    tip = f"{_amounts(last)} after batch {_id(last)}."
     if course.gone_in_ms is not None:
         tip += f" At the speed of the last batches they are gone in about {duration(course.gone_in_ms)}."
-    return Value(number(last.backlog), tip, course.trend if last.backlog else None)
+    if last.backlog is not None:
+        return Value(number(last.backlog), tip, course.trend if last.backlog else None)
+    shown = [next((one for one in amounts if one.amount), amounts[0]) for amounts in told]
+    if len(shown) == 1 and course.unit in {one.unit for one in told[0]}:
+        shown = [one for one in told[0] if one.unit == course.unit]  # the unit that the verdict speaks of
+    waits = [one for one in shown if one.amount] or shown[:1]
+    return Value(
+        ", ".join(written(one) for one in waits), tip, course.trend if any(one.amount for one in shown) else None
+    )
+
+
+def _amounts(last: Progress) -> str:
+    """Write all that the sources tell, exactly; of several sources with their names, the silent ones, too."""
+    if last.backlog is not None:
+        return f"Up to {exact(last.backlog)} rows waited" if last.backlog else "No rows waited"
+    parts = []
+    for source in last.sources:
+        each = (
+            " and ".join(f"{exact(one.amount)} {one.unit} ({one.measure})" for one in source.behind)
+            or "an unknown amount"
+        )
+        parts.append(
+            each if len(last.sources) == 1 else f"{middle(source_name(source.description), NAME_LENGTH)}: {each}"
+        )
+    return f"Behind by {'; '.join(parts[:3])}{f'; and {len(parts) - 3} more sources' if len(parts) > 3 else ''}"
 
 
 def _id(progress: Progress) -> str:

@@ -124,7 +124,7 @@ def test_the_watermark_is_a_lag_or_says_why_not(event_time, text):
 def test_the_backlog_is_rows_or_names_who_does_not_say():
     """A known backlog is a number, with a trend when it is judged; an unknown one names the silent source."""
     known = history(3, sources=kafka(2, 12_432))
-    assert line(known).backlog == overview.Value("12.4k", "12,432 rows waited after batch 2.", None)
+    assert line(known).backlog == overview.Value("12.4k", "Up to 12,432 rows waited after batch 2.", None)
     for trend in ("grows", "shrinks", "steady"):
         judged = replace(verdict("running"), backlog=Backlog(12_432, trend))
         assert line(known, judged).backlog.trend == trend

@@ -18,11 +18,14 @@ from jupyter_streamwatch.diagnosis.measure import (
 )
 from jupyter_streamwatch.diagnosis.registry import API, GUIDE, rule
 from jupyter_streamwatch.diagnosis.result import Effect, Evidence, Hint
+from jupyter_streamwatch.diagnosis.waiting import pace
+from jupyter_streamwatch.diagnosis.words import capitalised
 from jupyter_streamwatch.model.statistics import held, known, median
-from jupyter_streamwatch.text.numbers import duration, exact, number, percent, rate
+from jupyter_streamwatch.text.numbers import duration, exact, number, percent
 
 if TYPE_CHECKING:
     from jupyter_streamwatch.diagnosis.utilisation import Load
+    from jupyter_streamwatch.diagnosis.waiting import Waiting
     from jupyter_streamwatch.diagnosis.window import Window
     from jupyter_streamwatch.model.progress import Progress
 
@@ -57,7 +60,7 @@ def falling_behind(window: Window, load: Load) -> Hint | None:
 def _lateness(load: Load) -> str:
     """Say what late batches mean: results that come less often, and only if the lag grows, later and later."""
     if load.trend == "grows":
-        return "More rows arrive than the batches take, so results come later and later."
+        return f"{_arrives(load)}, so results come later and later."
     if load.worsens:
         return "Each batch takes what came during the one before, and that gets more: results come later and later."
     rare = f"so results come less often than every {duration(load.interval)}"
@@ -91,24 +94,38 @@ def at_capacity(window: Window, load: Load) -> Hint | None:
     )
 
 
-@rule("backlog-growing", "More and more rows wait at the source.")
+@rule("backlog-growing", "More and more waits at the source: rows, files, bytes, offsets or time.")
 def backlog_growing(window: Window, load: Load) -> Hint | None:
     """Raise while the known backlog grows by more than chance and by more than a batch."""
     if load.trend != "grows" or window.idle:
         return None
+    here = load.waiting
     return Hint(
         code="backlog-growing",
         severity="critical" if load.band == "over" else "warning",
-        title=f"{number(load.backlog)} rows wait, {rate(load.change)} more",
+        title=f"{capitalised(here.text)}, growing by {pace(here.change, here.unit)}",
         evidence=gathered(
             backlog(load),
-            Evidence("backlog change", load.change, "rows/s", load.batches) if load.change is not None else None,
+            Evidence("backlog change", load.change, "rows/s", here.batches)
+            if load.change is not None
+            else _before(here),
             seen(window, "numInputRows", "rows"),
         ),
-        cause="More rows arrive than the batches take.",
+        cause=f"{_arrives(load)}.",
         fix="Let batches take more rows where time is left; else make them faster.",
         link=MONITORING,
     )
+
+
+def _arrives(load: Load) -> str:
+    return f"More {'rows arrive' if load.waiting.unit == 'rows' else 'arrives'} than the batches take"
+
+
+def _before(here: Waiting) -> Evidence | None:
+    """Return how much waited after the first of the batches that tell, where it is not rows a second."""
+    if here.behind is None or here.first is None:
+        return None
+    return Evidence(f"{here.behind.measure} before", here.first, here.behind.unit, here.batches[:1])
 
 
 @rule("overhead-bound", "Small batches, most of whose time does not depend on their rows.")

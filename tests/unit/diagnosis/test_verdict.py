@@ -398,7 +398,7 @@ def test_few_batches_are_counted_as_what_they_are():
 def test_a_backlog_is_said_of_one_batch():
     """As many such batches as it takes."""
     reason = judge(records(1, first=13, backlog=1900)).reason
-    assert "1,900 rows wait, as many as 19 such batches take." in reason.replace("1.9k", "1,900")
+    assert "1,900 rows wait: about 19 batches or 10 s of work at this rate." in reason.replace("1.9k", "1,900")
 
 
 def test_rare_batches_that_overrun_are_late_results_and_no_lag():
