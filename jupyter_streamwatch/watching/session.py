@@ -296,6 +296,8 @@ class Attachment:
             history.set_tasks(runId, batchId, values)
             self._learn({"event": "tasks", "id": id, "runId": runId, "batchId": batchId, "values": values})
 
+    # On the comparing thread
+
     def _compare(self) -> bool:
         """One round of comparing: is the session there, does it answer, do its events come; False without an answer."""
         before = self.session
