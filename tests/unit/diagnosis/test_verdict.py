@@ -429,3 +429,20 @@ def test_the_first_progress_of_real_time_mode_takes_minutes():
         found[trigger.kind] = hint(diagnose(history), "no-progress-mode")
     assert found["realTime"].title == "Real-time mode reports its first progress after 5 min"
     assert "checkpoint of its own" in found["continuous"].fix
+
+
+def test_a_history_that_lags_behind_spark_is_not_judged_as_if_it_were_now():
+    """It says what Spark is at and what was known last; once it has caught up, it is judged again."""
+    history = history_of(records(20))
+    history.state_trigger(Trigger.parse(2))
+    known = diagnose(history).verdict
+    history.set_stale("Spark is at batch 57, and 19 is the last that is known here.")
+    stale = diagnose(history)
+    assert known == "keeping-up"
+    assert stale.verdict == "unknown"
+    assert stale.reason.startswith(
+        "Spark is at batch 57, and 19 is the last that is known here. The last that is known"
+    )
+    assert "keeping-up" in stale.reason
+    history.set_stale(None)
+    assert diagnose(history).verdict == "keeping-up"
