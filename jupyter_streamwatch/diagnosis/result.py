@@ -220,8 +220,8 @@ class Backlog:
         rows_per_second: How fast the rows change; below 0 when they shrink.
         gone_in_ms: Time until it is gone at this speed; None unless it shrinks.
         unit: ``rows``, ``files``, ``offsets``, ``bytes`` or ``ms``; None when no source says.
-        amount: How much waits, in that unit: rows as in ``rows``; what is not rows is of one source, the one that
-            falls behind where one does.
+        amount: How much waits, in that unit; where ``rows`` is None it is of one source, the one that falls behind
+            where one does.
         per_second: How fast the amount changes.
         text: The same as a clause (``up to 12.4k rows wait``); empty when no source says.
     """

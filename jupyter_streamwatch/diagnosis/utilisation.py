@@ -55,7 +55,7 @@ class Load:
     @property
     def backlog(self) -> float | None:
         """Rows waiting after the last batch; None where a source does not tell, or tells another unit."""
-        return self.waiting.amount if self.waiting.unit == "rows" and self.waiting.complete else None
+        return self.waiting.amount if self.waiting.total else None
 
     @property
     def trend(self) -> Trend | None:

@@ -142,7 +142,7 @@ def _busy(window: Window, load: Load) -> Verdict:
         return "running", _real_time(window)
     if load.judged < t.min_batches or load.typical is None:
         name, reason = overruns.verdict(window) or ("running", _too_few(window, load))
-        return name, f"{_waits(window, load)} {reason}" if here.amount else reason
+        return name, f"{_waits(load, window)} {reason}" if here.amount else reason
     return _by_interval(window, load) if load.interval else _by_pauses(window, load)
 
 
@@ -172,7 +172,7 @@ def _by_interval(window: Window, load: Load) -> Verdict:
     against = (
         f"Batches take {told_apart(load.typical, load.interval)} of the {duration(load.interval)} trigger interval"
     )
-    more = f" {_waits(window, load)}" if _beyond_a_batch(load) else ""
+    more = f" {_waits(load, window)}" if _beyond_a_batch(load) else ""
     if load.band is None:
         return "running", f"The first batches of a run get quicker and quicker; these still do.{more}"
     if load.band == "over" and load.draining:
@@ -202,7 +202,7 @@ def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a 
     """Judge without a trigger interval: by the time between batches, then by the backlog, then by trends."""
     busy = load.busy
     if busy is None:
-        waits = f" {_waits(window, load)}" if load.waiting.amount else ""
+        waits = f" {_waits(load, window)}" if load.waiting.amount else ""
         return "running", f"The batches do not follow each other, so nothing tells how busy the query is.{waits}"
     if busy < window.t.busy:
         return "keeping-up", f"Batches take {duration(load.typical)}; the query is busy {percent(busy)} of the time."
@@ -216,12 +216,10 @@ def _by_pauses(window: Window, load: Load) -> Verdict:  # noqa: PLR0911 - one a 
         return "keeping-up", "Each batch takes all that is there, and batches do not grow."
     if load.waiting.behind is None:
         return "unknown", "Batches follow each other without a pause, and nothing tells how many rows wait."
-    known = _waits(window, load)
-    if load.waiting.trend == "steady":
-        return "unknown", f"Batches follow each other without a pause. {known[:-1]}, neither more nor less."
+    known = f"Batches follow each other without a pause. {_waits(load, window)}"
     if not load.waiting.complete:
-        return "unknown", f"Batches follow each other without a pause. {known} What waits elsewhere is not told."
-    return "unknown", f"Batches follow each other without a pause. {known} Whether that gets more, more batches tell."
+        return "unknown", f"{known} What waits elsewhere is not told."
+    return "unknown", known if load.waiting.trend else f"{known} Whether that gets more is not certain."
 
 
 def _steady(load: Load) -> Verdict | None:
@@ -230,8 +228,7 @@ def _steady(load: Load) -> Verdict | None:
     if behind is None or more is None:
         return None
     if more:
-        waits = capitalised(here.text)
-        return "at-capacity", f"Batches follow each other without a pause. {waits}, neither more nor less."
+        return "at-capacity", f"Batches follow each other without a pause. {_waits(load)}"
     waits = here.text
     if here.amount:
         waits = f"only {written(behind)} wait{'s' * (here.amount == 1)}"
@@ -257,7 +254,8 @@ def _beyond_a_batch(load: Load) -> bool | None:
     return True if behind.measure in _OUTSTANDING and here.always else None
 
 
-def _waits(window: Window, load: Load) -> str:
-    """Say how much waits, and the work that is at the rate of the last batches; no trend."""
-    much = work(window, load.waiting)
-    return f"{capitalised(load.waiting.text)}{f': {much}' if much else ''}."
+def _waits(load: Load, window: Window | None = None) -> str:
+    """Say how much waits, and with a window the work that is at the rate of the last batches; no trend but none."""
+    much = work(window, load.waiting) if window is not None else ""
+    steady = ", neither more nor less" if load.waiting.trend == "steady" else ""
+    return f"{capitalised(load.waiting.text)}{steady}{f': {much}' if much else ''}."

@@ -34,6 +34,7 @@ class Waiting:
         first: The amount after the first of these batches.
         always: Whether something waited after each of them.
         complete: Whether every source tells.
+        total: Whether the amount is the rows of all sources together.
     """
 
     behind: Behind | None = None
@@ -45,6 +46,7 @@ class Waiting:
     first: float | None = None
     always: bool = False
     complete: bool = False
+    total: bool = False
 
     @property
     def amount(self) -> float:
@@ -105,7 +107,7 @@ def pace(change: float | None, unit: Unit | None) -> str:
 def work(window: Window, here: Waiting) -> str:
     """Say how many batches and how much time the rows that wait are, at the rate of the last batches; "" if unknown."""
     last = window.with_data[-1] if window.with_data else None
-    if last is None or here.unit != "rows" or not here.complete or len(last.sources) > 1:
+    if last is None or not here.total:
         return ""
     rows = window.usual("numInputRows") or last.numInputRows
     took = window.typical or last.durationMs.get("triggerExecution") or last.batchDuration
@@ -136,7 +138,7 @@ def _rows(window: Window) -> Waiting | None:
         return None
     told = [p for p in places if column[p] == column[p] and starts[p] == starts[p]]
     behind = Behind(column[places[-1]], "rows", ROWS)
-    bare = Waiting(behind, clause(behind), complete=True)
+    bare = Waiting(behind, clause(behind), complete=True, total=True)
     if not told or told[-1] != places[-1]:
         return bare
     values = [column[p] for p in told]
@@ -157,9 +159,10 @@ def _of_sources(window: Window) -> Waiting:
     complete = len(told) == len(last)
     trends = [one.trend for one, _ in told]
     holding = [one for one, _ in told if one.amount]
-    text = told[0][0].text if complete and len(told) == 1 else _of_each(told)
     if "grows" in trends:
-        return replace(told[trends.index("grows")][0], text=text, complete=complete)
+        grows = told[trends.index("grows")]
+        return replace(grows[0], text=_text([grows], len(last)), complete=complete)
+    text = _text(told, len(last))
     most = next((one for one in holding if one.trend == "shrinks"), holding[0] if holding else told[0][0])
     trend: Trend | None = most.trend
     if not complete or None in trends:
@@ -174,9 +177,12 @@ def _of_sources(window: Window) -> Waiting:
     )
 
 
-def _of_each(told: Sequence[tuple[Waiting, SourceProgress]]) -> str:
+def _text(told: Sequence[tuple[Waiting, SourceProgress]], sources: int) -> str:
+    """Say what waits, of each source that has something; their names only where there are others."""
+    if sources == 1:
+        return told[0][0].text
     if not any(one.amount for one, _ in told):
-        return "nothing waits" + ("" if len(told) > 1 else f" in {_name(told[0][1])}")
+        return "nothing waits" if len(told) == sources else f"nothing waits in {_name(told[0][1])}"
     return ", ".join(f"{one.text} in {_name(source)}" for one, source in told if one.amount)
 
 
@@ -206,7 +212,7 @@ def _of_source(window: Window, records: Sequence[Progress], at: int) -> Waiting:
         if (trend == "grows" and _with_rows(window, sources, behind, values)) or (
             trend == "shrinks" and not _all_shrink(sources, behind)
         ):
-            trend = "steady"
+            trend = None
         batches = tuple(id for _, _, id in told if id is not None)
         found.append(_judged(window, bare, (trend, change), batches, values))
     if not found:
@@ -214,7 +220,7 @@ def _of_source(window: Window, records: Sequence[Progress], at: int) -> Waiting:
     grow = [one for one in found if one.trend == "grows"]
     shrink = [one for one in found if one.trend == "shrinks"]
     if grow and shrink:
-        return replace(found[0], trend="steady", remaining=None)
+        return replace(found[0], trend=None, remaining=None)
     return next(iter([*grow, *shrink, *(one for one in found if one.amount), *found]))
 
 

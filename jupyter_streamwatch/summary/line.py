@@ -268,9 +268,10 @@ def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         return Value(UNKNOWN, f"{who}{more} does not report how many rows wait.")
     course = diagnosis.backlog
-    tip = f"{_amounts(last)} after batch {_id(last)}."
+    tip = _amounts(last)
     if course.gone_in_ms is not None:
-        tip += f" At the speed of the last batches they are gone in about {duration(course.gone_in_ms)}."
+        gone = "it has caught up" if course.unit == "ms" else "they are gone"
+        tip += f" At the speed of the last batches {gone} in about {duration(course.gone_in_ms)}."
     if last.backlog is not None:
         return Value(number(last.backlog), tip, course.trend if last.backlog else None)
     shown = [next((one for one in amounts if one.amount), amounts[0]) for amounts in told]
@@ -285,17 +286,14 @@ def _backlog(last: Progress | None, diagnosis: Diagnosis) -> Value:
 def _amounts(last: Progress) -> str:
     """Write all that the sources tell, exactly; of several sources with their names, the silent ones, too."""
     if last.backlog is not None:
-        return f"Up to {exact(last.backlog)} rows waited" if last.backlog else "No rows waited"
+        return f"Up to {exact(last.backlog)} rows waited after batch {_id(last)}."
     parts = []
-    for source in last.sources:
-        each = (
-            " and ".join(f"{exact(one.amount)} {one.unit} ({one.measure})" for one in source.behind)
-            or "an unknown amount"
-        )
-        parts.append(
-            each if len(last.sources) == 1 else f"{middle(source_name(source.description), NAME_LENGTH)}: {each}"
-        )
-    return f"Behind by {'; '.join(parts[:3])}{f'; and {len(parts) - 3} more sources' if len(parts) > 3 else ''}"
+    for source in last.sources[:3]:
+        told = ", ".join(f"{exact(one.amount)} {one.unit} ({one.measure})" for one in source.behind)
+        name = f"{middle(source_name(source.description), NAME_LENGTH)} by " if len(last.sources) > 1 else ""
+        parts.append(f"{name}{told or 'an amount that it does not report'}")
+    more = f"; {len(last.sources) - 3} more sources" if len(last.sources) > 3 else ""
+    return f"Behind after batch {_id(last)}: {'; '.join(parts)}{more}."
 
 
 def _id(progress: Progress) -> str:

@@ -255,7 +255,9 @@ def rate_limit_reached(window: Window, load: Load) -> Hint | None:
     if lags and name is not None:
         code, effect = _higher_limit(load, name, value)
     rows = window.usual("numInputRows")
-    waits = ", and rows wait" if proven else "; whether more wait is not reported"
+    waits = "; whether more wait is not reported" if load.waiting.behind is None else ""
+    if proven or load.waiting.always:
+        waits = ", and rows wait"
     return Hint(
         code="rate-limit-reached",
         severity="warning" if lags else "info",
