@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from jupyter_streamwatch.model import values as v
 from jupyter_streamwatch.model.batches import BASE, Bins
-from jupyter_streamwatch.model.facts import Facts
+from jupyter_streamwatch.model.facts import Facts, Mode
+from jupyter_streamwatch.model.fitting import fitting
 from jupyter_streamwatch.model.history import History, HistoryView
 from jupyter_streamwatch.model.progress import parse
 from jupyter_streamwatch.model.query_shape import Shape
-from jupyter_streamwatch.model.runs import Run
-from jupyter_streamwatch.model.trigger import Trigger
+from jupyter_streamwatch.model.runs import Followed, Run
+from jupyter_streamwatch.model.trigger import Kind, Origin, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,34 +66,37 @@ def restore(data: Mapping[str, Any]) -> History:
         history.restore(runs, rows, _bins(data.get("bins") or {}, rows), v.count(data.get("seen")) or 0)
     last, record = (None if not data.get(name) else parse(data[name]) for name in ("last", "record"))
     history.recall(last, record, v.number(data.get("idleSince")))
-    if data.get("trigger") is not None:
-        history.state_trigger(trigger(data["trigger"]))
+    history.state_trigger(trigger(data.get("trigger")))
     return history
 
 
 def facts(data: Any) -> Facts:
-    """Facts from what ``dataclasses.asdict`` made of them; unknown keys are ignored."""
+    """Facts from what ``dataclasses.asdict`` made of them; what is unknown or does not fit is left out."""
     if isinstance(data, Facts):
         return data
-    known = {field.name for field in fields(Facts)}
-    given = {key: _tuples(value) for key, value in v.items(data) if key in known}
+    given = fitting(Facts, data)
     given["shape"] = Shape.from_dict(given.get("shape"))
+    if given.get("mode") not in get_args(Mode):
+        given["mode"] = None
     if given.get("trigger") is not None:
         given["trigger"] = trigger(given["trigger"])
     return Facts(**given)
 
 
-def trigger(data: Any) -> Trigger:
-    """A trigger from what ``dataclasses.asdict`` made of it; unknown keys are ignored."""
-    known = {field.name for field in fields(Trigger)}
-    return data if isinstance(data, Trigger) else Trigger(**{key: x for key, x in v.items(data) if key in known})
+def trigger(data: Any) -> Trigger | None:
+    """A trigger from what ``dataclasses.asdict`` made of it; None when it is none."""
+    if isinstance(data, Trigger):
+        return data
+    given = fitting(Trigger, data)
+    known = given.get("kind") in get_args(Kind) and given.get("origin", "stated") in get_args(Origin)
+    return Trigger(**given) if known else None
 
 
 def _run(data: Mapping[str, Any]) -> Run:
-    known = {field.name for field in fields(Run)}
-    given: dict[str, Any] = {key: x for key, x in v.items(data) if key in known}
-    texts = {key: v.text(x, v.ERROR) for key, x in given.items() if isinstance(x, str)}
-    return Run(**{"runId": "", **given, **texts})
+    given = fitting(Run, data)
+    if given.get("restartedBy") not in get_args(Followed):
+        given["restartedBy"] = None
+    return Run(**{"runId": "", **given})
 
 
 def _bins(data: Mapping[str, Any], rows: dict[str, NDArray[np.float64]]) -> Bins:
@@ -115,7 +119,3 @@ def _list(column: NDArray[np.float64]) -> list[float | None]:
 
 def _column(values: list[float | None]) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else value for value in values], dtype=float)
-
-
-def _tuples(x: Any) -> Any:
-    return tuple(_tuples(part) for part in x) if isinstance(x, (list, tuple)) else x
