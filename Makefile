@@ -6,6 +6,7 @@
 # make failures            real queries that really fail, each of its own kind: is the answer right, and does the cure let
 #                          the query go on? (CASES="name ...": only these; ALL=1: also Kafka, Delta, the oldest Spark)
 # make kafka               real queries on a real Kafka broker and real Delta tables (fetches both; not in make test)
+# make hostile             attacks on what is kept, shown and written, as a table (SEEDS=5000: more damaged files)
 # make bench               what the monitor costs, as ratios
 
 SHELL := /bin/bash
@@ -24,7 +25,7 @@ SOURCES := $(shell find labextension/src labextension/style -type f 2>/dev/null)
 export PYTHONDONTWRITEBYTECODE := 1
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults failures kafka bench clean
+.PHONY: demo test lint unit spark connect ipython browser oldest wheel faults failures kafka hostile bench clean
 
 test: lint unit spark connect ipython browser oldest wheel
 	@echo "All parts passed."
@@ -114,6 +115,9 @@ kafka: .venv/.ready .venv-delta/.ready $(STATIC)
 	$(BIN)/uv pip install -q --python $(BIN)/python $$($(BIN)/python tests/kafka/versions.py $(SPARK))
 	$(PYTEST) tests/kafka
 	$(DELTA)/python -m pytest -q tests/kafka/test_delta.py
+
+hostile: .venv/.ready $(STATIC)
+	$(if $(SEEDS),SEEDS=$(SEEDS)) $(BIN)/python -m tests.hostile
 
 bench: .venv/.ready $(STATIC)
 	@for bench in tests/benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done

@@ -19,7 +19,7 @@ from traitlets import Bool, TraitError, Unicode
 from traitlets.config import catch_config_error
 
 from jupyter_streamwatch.settings import StreamWatch
-from jupyter_streamwatch.text.numbers import middle, query_name
+from jupyter_streamwatch.text.numbers import clean, middle, query_name
 from jupyter_streamwatch.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from jupyter_streamwatch.recordings.recording import Recording
 
 USAGE = 2  # exit code of a wrong call, as for most commands
+INTERRUPTED = 130  # as a shell has it
 DANGER = frozenset({"not-allowed", "silently-wrong"})
 NAME_LENGTH = 200  # characters of a name above its diagnosis
+SENTENCE = 1_000  # characters of what is wrong
 STDIN = "-"
 QUICKSTART = Path(__file__).resolve().parent.parent / "examples" / "quickstart.ipynb"
 
@@ -49,6 +51,17 @@ class _Command(JupyterApp):
 
     def _config_file_name_default(self) -> str:
         return "jupyter_streamwatch_config"
+
+    def _raise_config_file_errors_default(self) -> bool:
+        return True
+
+    def load_config_file(self, suppress_errors: bool = True) -> None:  # type: ignore[override] # as JupyterApp has it
+        """Read the settings; a file of them that cannot be read ends the command with one sentence."""
+        try:
+            super().load_config_file(suppress_errors)
+        except Exception as error:
+            self.log.debug("Where that happened:", exc_info=True)
+            self.refuse(f"The settings cannot be read: {_sentence(error)}.")
 
     @catch_config_error
     def initialize(self, argv: Sequence[str] | None = None) -> None:
@@ -73,7 +86,10 @@ class _Command(JupyterApp):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyError as error:
             self.refuse(str(error.args[0]))
-        except (ImportError, OSError, RuntimeError, ValueError) as error:
+        except KeyboardInterrupt:
+            raise SystemExit(INTERRUPTED) from None
+        except Exception as error:  # a file that is damaged in a way that nobody thought of
+            self.log.debug("Where that happened:", exc_info=True)
             self.refuse(_sentence(error))
 
     def run(self, arguments: list[str]) -> None:
@@ -338,7 +354,9 @@ def _print_json(data: Any) -> None:
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.strerror}: {error.filename}"
-    return str(error).strip() or type(error).__name__
+    text = middle(clean(str(error)), SENTENCE)
+    expected = isinstance(error, (ImportError, OSError, RuntimeError, ValueError)) and text
+    return text if expected else f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 main = StreamWatchApp.launch_instance

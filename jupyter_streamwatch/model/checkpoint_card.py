@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jupyter_streamwatch.model import values as v
+from jupyter_streamwatch.model.fitting import fitting
 from jupyter_streamwatch.text.outside import brief
 
 
@@ -86,11 +87,9 @@ def restored(data: Any) -> Card | None:
     """The card that ``dataclasses.asdict`` made ``data`` of; unknown keys are ignored, None when it is none."""
     if data is None or isinstance(data, Card):
         return data
-    known = {one.name for one in fields(Card)}
-    given = {key: value for key, value in v.items(data) if key in known}
+    given = fitting(Card, data)
     pinned = tuple(
-        Pinned(*(str(one.get(part)) for part in ("name", "checkpoint", "session")))
+        Pinned(*(v.text(one.get(part)) or "" for part in ("name", "checkpoint", "session")))
         for one in v.mappings(given.pop("pinned", None))
     )
-    restart, problems = (tuple(map(str, given.pop(name, None) or ())) for name in ("restart", "problems"))
-    return Card(**given, restart=restart, problems=problems, pinned=pinned)
+    return Card(**given, pinned=pinned)

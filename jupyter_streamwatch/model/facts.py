@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jupyter_streamwatch.text.outside import brief
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from jupyter_streamwatch.model.query_shape import Shape
     from jupyter_streamwatch.model.trigger import Trigger
+
+Mode: TypeAlias = Literal["classic", "connect"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +45,7 @@ class Facts:
         why: Name of an attribute -> the reason, in one line, why it is unknown.
     """
 
-    mode: Literal["classic", "connect"] | None = None
+    mode: Mode | None = None
     sparkVersion: str | None = None
     trigger: Trigger | None = None
     outputMode: str | None = None

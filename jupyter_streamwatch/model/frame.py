@@ -11,6 +11,7 @@ from jupyter_streamwatch.model.batches import TIMES
 if TYPE_CHECKING:
     from jupyter_streamwatch.model.batches import Batches, Floats
 
+_CALENDAR = (-62_135_596_800_000.0, 253_402_300_799_999.0)  # ms from the epoch to the years 1 and 9999
 _LATEST_MS = 2**63 / 1e6 - 1.0  # ms from the epoch that nanoseconds can count
 
 
@@ -33,7 +34,7 @@ def _aware(pd: Any, ms: Floats) -> Any:
 
     Only what is known is ever a number here: pandas itself multiplies the memory that stands for unknown times, too.
     """
-    known = ~np.isnan(ms)
+    known = (ms >= _CALENDAR[0]) & (ms <= _CALENDAR[1])
     times = np.full(len(ms), "NaT", dtype="datetime64[us]")
     whole = np.floor(ms[known])
     micros = whole.astype(np.int64) * 1_000 + np.rint((ms[known] - whole) * 1_000.0).astype(np.int64)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from jupyter_streamwatch.text.outside import cut, printable
 from jupyter_streamwatch.text.redaction import redact
 
-TEXT: Final = 2_000  # characters of a text; a sentence with a few names in it is shorter
+TEXT: Final = 1_000  # characters of a text; a sentence with a few names in it is shorter
 LONG: Final = 20_000  # of those that are read as a whole: a stack trace beyond this says nothing more
 _LONG_NAMES: Final = frozenset({"details", "code_fix", "code", "exception", "message", "causes"})
 
