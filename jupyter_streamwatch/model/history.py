@@ -20,9 +20,9 @@ from jupyter_streamwatch.model.row import row, tasks
 from jupyter_streamwatch.model.runs import Followed, Run, RunLog
 from jupyter_streamwatch.model.table import Table
 from jupyter_streamwatch.model.trigger import Trigger
-from jupyter_streamwatch.model.values import ERROR, NAME, iso
+from jupyter_streamwatch.model.values import ERROR, NAME, TEXT, iso
 from jupyter_streamwatch.text.numbers import middle, query_name
-from jupyter_streamwatch.text.outside import kept
+from jupyter_streamwatch.text.outside import bounded, kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -276,13 +276,13 @@ class History(HistoryView):
     def set_facts(self, facts: Facts) -> None:
         """Replace what is known of the latest run."""
         with self._lock:
-            self.facts = facts
+            self.facts = bounded(facts, TEXT)
             self._changed()
 
     def set_checkpoint(self, card: Card | None) -> None:
         """Replace what is known of the checkpoint."""
         with self._lock:
-            self.checkpoint = card
+            self.checkpoint = None if card is None else bounded(card, TEXT)
             self._changed()
 
     def set_running(self, running: RunningBatch | None) -> None:

@@ -16,7 +16,7 @@ from jupyter_streamwatch.text.outside import kept
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MS = timedelta(milliseconds=1)
 NAME = 1_000  # characters that are kept of a name, an id or a key
-TEXT = 20_000  # of any other text: the description of a source that reads a thousand topics is shorter
+TEXT = 20_000  # of any other text: the description of a source that reads hundreds of topics is shorter
 ERROR = 100_000  # of the error that ended a run, whose causes stand at its end
 _LARGEST = 2**63 - 1  # Spark's counts are Java longs
 _DEEPEST = 12  # real offsets are four levels deep; recursion must end somewhere

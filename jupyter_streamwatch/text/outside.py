@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_streamwatch.text.redaction import redact
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record", bound="DataclassInstance")
 
 REPR_FIELD = 10_000  # characters of a field in the repr of a record: one that is pasted is read again
 REPR = 40_000  # and of the whole repr
@@ -36,6 +41,22 @@ def kept(text: str, length: int) -> str:
     if not text.isascii():
         text = _LONE.sub(_REPLACED, text)
     return text if len(text) <= length else cut(redact(text), length)
+
+
+def bounded(record: Record, length: int) -> Record:
+    """The dataclass with every text in it, also in tuples and dataclasses, as :func:`kept` keeps it."""
+    own = {field.name: getattr(record, field.name) for field in fields(record)}
+    changed = {name: new for name, value in own.items() if (new := _bounded(value, length)) is not value}
+    return replace(record, **changed) if changed else record
+
+
+def _bounded(value: Any, length: int) -> Any:
+    if isinstance(value, str):
+        return kept(value, length)
+    if isinstance(value, tuple):
+        parts = tuple(_bounded(part, length) for part in value)
+        return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
+    return bounded(value, length) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def printable(text: str) -> str:

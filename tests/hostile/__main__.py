@@ -25,6 +25,7 @@ from jupyter_streamwatch.diagnosis import diagnose
 from jupyter_streamwatch.recordings.load import load
 from jupyter_streamwatch.report import write
 from jupyter_streamwatch.report.static import static
+from jupyter_streamwatch.text.outside import REPR
 from tests.hostile import crash, damage, names
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _written(folder: Path, what: str, recording: Recording, most: float) -> Iter
     longest = max(len(repr(each)) for query in recording.queries.values() for each in (query, query.last, query.facts))
     figures.append(f"repr {longest}")
     figures.append(f"{time.process_time() - before:.1f} s")
-    held = held and len(message) < most and len(again.queries) == len(recording.queries) and longest <= 4_000
+    held = held and len(message) < most and len(again.queries) == len(recording.queries) and longest <= REPR
     static(recording).text.encode()
     yield what, ", ".join(figures), held and not list(folder.glob("*.part"))
 
