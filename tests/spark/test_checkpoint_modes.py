@@ -141,7 +141,7 @@ def test_a_new_checkpoint_over_an_old_folder(spark: Any, tmp_path: Path, watch: 
     assert failure(query) == ""
     assert spark.read.json(str(tmp_path / "out")).count() == 2
     plan = sw.checkpoint(tmp_path / "two").restart()
-    assert "before this checkpoint planned them" in plan.unwritten
+    assert "before this checkpoint planned" in plan.unwritten
     assert "xactly-once" not in str(plan)
     history = watch.queries[query]
     wait_until(lambda: history.checkpoint is not None and history.checkpoint.unwritten, 30)
