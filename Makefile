@@ -94,9 +94,12 @@ browser: .venv/.ready $(STATIC)
 	scripts/system.sh chromium
 	$(call twice,$(PYTEST) tests/browser)
 
+# Old libraries warn of what they have changed since: only what our threads and files leave behind is an error here.
+OLD_WARNINGS := -W default -W error::pytest.PytestUnraisableExceptionWarning -W error::pytest.PytestUnhandledThreadExceptionWarning
+
 oldest: .venv-oldest/.ready $(STATIC)
-	$(call twice,$(OLDEST)/python -m pytest -q -m oldest tests/unit tests/spark)
-	$(call twice,$(OLDEST)/python -m pytest -q -m oldest tests/connect)
+	$(call twice,$(OLDEST)/python -m pytest -q -m oldest $(OLD_WARNINGS) tests/unit tests/spark)
+	$(call twice,$(OLDEST)/python -m pytest -q -m oldest $(OLD_WARNINGS) tests/connect)
 
 wheel: .venv/.ready $(STATIC)
 	$(PYTEST) tests/wheel
