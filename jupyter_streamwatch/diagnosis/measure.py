@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.diagnosis.result import Effect, Evidence
+from jupyter_streamwatch.model.spark_version import version_of
 from jupyter_streamwatch.model.statistics import held, known, median
 from jupyter_streamwatch.text.numbers import duration, exact, number
 from jupyter_streamwatch.text.spark_names import kind
@@ -164,8 +165,7 @@ def backlog(load: Load) -> Evidence | None:
 
 def version(window: Window) -> tuple[int, int] | None:
     """Return Spark's version as (3, 5); None when it is unknown."""
-    parts = (window.facts.sparkVersion or "").split(".")
-    return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
+    return version_of(window.facts.sparkVersion)
 
 
 def begins_anew(window: Window) -> str:

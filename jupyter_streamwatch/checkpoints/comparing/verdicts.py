@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_streamwatch.checkpoints.comparing.changes import Change, Verdict, What
 from jupyter_streamwatch.model.query_shape import NOT_BIGINT, Column, Shape
+from jupyter_streamwatch.model.spark_version import NEWEST, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,7 @@ class Case:
     @property
     def version(self) -> tuple[int, int]:
         """Spark's version in use; the newest when it is unknown."""
-        return version(self.now.sparkVersion)
+        return version_of(self.now.sparkVersion) or NEWEST
 
     @property
     def texts(self) -> bool:
@@ -67,13 +68,7 @@ class Case:
         before = self.before
         if before is None or before.mode != self.now.mode:
             return False
-        return before.sparkVersion is None or version(before.sparkVersion) == self.version
-
-
-def version(text: str | None) -> tuple[int, int]:
-    """Return major and minor version: ``4.3.0`` is (4, 3)."""
-    found = re.match(r"(\d+)\.(\d+)", text or "")
-    return (int(found[1]), int(found[2])) if found else (99, 0)
+        return before.sparkVersion is None or (version_of(before.sparkVersion) or NEWEST) == self.version
 
 
 def generated(name: str) -> bool:

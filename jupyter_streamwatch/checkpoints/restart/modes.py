@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from jupyter_streamwatch.model.spark_version import NEWEST, version_of
+
 if TYPE_CHECKING:
     from jupyter_streamwatch.checkpoints.contents import Contents
     from jupyter_streamwatch.checkpoints.known import Known
@@ -60,7 +62,7 @@ def of(checkpoint: Contents, known: Known) -> Mode:
         return _one("asynchronous")
     sink = known.sink.kind.lower() if known.sink is not None else None
     keeps_state = known.stateful or bool(checkpoint.operators)
-    version = version_of(known.sparkVersion)
+    version = version_of(known.sparkVersion) or NEWEST
     may: set[Name] = {"micro-batch"}
     if kind is None and checkpoint.continuous:
         may.add("continuous")
@@ -76,12 +78,6 @@ def of(checkpoint: Contents, known: Known) -> Mode:
         *(["options"] if asynchronous is None else []),
     ]
     return Mode(None, frozenset(may), tuple(unstated))
-
-
-def version_of(text: str | None) -> tuple[int, int]:
-    """Return major and minor version of Spark; the newest for one that is not known."""
-    numbers = [int(part) for part in (text or "").split(".")[:2] if part.isdigit()]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else (99, 0)
 
 
 def _sources(checkpoint: Contents) -> set[str]:

@@ -14,6 +14,7 @@ from jupyter_streamwatch.checkpoints.parts import MissingState, RestartPlan
 from jupyter_streamwatch.checkpoints.restart import again, cures, modes, ranges, sinks
 from jupyter_streamwatch.checkpoints.restart.available import unwritten, written
 from jupyter_streamwatch.checkpoints.restart.ranges import few
+from jupyter_streamwatch.model.spark_version import NEWEST, version_of
 from jupyter_streamwatch.text.numbers import exact
 from jupyter_streamwatch.text.redaction import redact
 
@@ -186,7 +187,11 @@ def _of_metadata(checkpoint: Contents, known: Known) -> Iterable[_Refusal]:
 def _needs_metadata(checkpoint: Contents, known: Known) -> bool:
     """Whether the Spark in use is known to refuse a checkpoint without its file metadata."""
     version = known.sparkVersion or str(getattr(checkpoint.spark, "version", None) or "") or None
-    return version is not None and checkpoint.lastOffset is not None and modes.version_of(version) >= _METADATA_NEEDED
+    return (
+        version is not None
+        and checkpoint.lastOffset is not None
+        and (version_of(version) or NEWEST) >= _METADATA_NEEDED
+    )
 
 
 def _of_mode(checkpoint: Contents, known: Known, mode: Mode, entry: OffsetEntry | None) -> Iterable[_Refusal]:
